@@ -1,0 +1,147 @@
+/**
+ * The seam to an agent CLI. An adapter is pure: it says which process to start, which lines to
+ * write to it and what its lines mean. Who runs the process, and where, is not its business.
+ * A turn is one process (a run); the conversation lives in files under HOME.
+ */
+
+export type HarnessName = 'claude-code' | 'codex' | 'pi' | 'fake';
+
+/** Abilities as data, so that "hand off instead" is a rule in the session and not a special case. */
+export interface HarnessCapabilities {
+  /** hangar may choose the conversation id before the first turn. */
+  choosesId: boolean;
+  resume: boolean;
+  fork: boolean;
+  steer: boolean;
+  withdraw: boolean;
+  approvals: boolean;
+  questions: boolean;
+  interrupt: boolean;
+  cost: boolean;
+}
+
+export interface TurnSpec {
+  runId: string;
+  messageId: string;
+  /** What the person wrote, with hangar's own notes already in front of it. Any text, up to 1 MiB. */
+  prompt: string;
+  cwd: string;
+  home: string;
+  /** Paths inside the sandbox. */
+  node: string;
+  harnessRoot: string;
+  model: string | null;
+  /** The id the conversation has, or shall get where `choosesId`; null before a first turn elsewhere. */
+  conversationId: string | null;
+  /** false: start a new conversation; true: resume `conversationId`. */
+  resume: boolean;
+  /** Environment variables of the run, credentials and endpoint (`ANTHROPIC_BASE_URL` ...) included. */
+  envVars: Record<string, string>;
+}
+
+export interface HarnessCommand {
+  argv: string[];
+  envVars: Record<string, string>;
+  /** Written under HOME before the start (endpoint and settings; no conversation files). */
+  files: { path: string; content: string; mode: number }[];
+}
+
+/** One line for the process's stdin; `key` makes the write idempotent (`DetachedRuns.input`). */
+export interface ProtocolInput {
+  key: string;
+  line: string | 'eof';
+}
+
+export interface Usage {
+  input_tokens: number;
+  output_tokens: number;
+  cached_tokens: number;
+  /** US dollars; absent where the harness does not say. */
+  cost_usd?: number;
+}
+
+export type TurnErrorKind =
+  | 'authentication'
+  | 'usage_limit'
+  | 'overloaded'
+  | 'invalid_request'
+  | 'connection'
+  | 'conversation_lost'
+  | 'process'
+  | 'unknown';
+
+export interface TurnResult {
+  outcome: 'succeeded' | 'failed' | 'cancelled';
+  /** Last message of the assistant in this turn; empty when there was none. */
+  summary: string;
+  usage: Usage;
+  error?: { kind: TurnErrorKind; message: string; resetsAt?: string };
+}
+
+/** What happened, in one shape for every harness. `at` is not here: the reader stamps it. */
+export type HarnessEvent =
+  /** The id the harness itself reports: compared with the expected one after the turn [R3]. */
+  | { type: 'conversation'; id: string }
+  /** The harness said it has the message: delivered, not merely written [M3]. */
+  | { type: 'delivered'; messageId: string }
+  | { type: 'text_delta'; text: string }
+  | { type: 'message'; role: 'assistant'; text: string }
+  | { type: 'tool_started'; id: string; name: string; input: unknown }
+  | { type: 'tool_finished'; id: string; output: string; isError: boolean; exitCode?: number }
+  | { type: 'file_changed'; path: string; change: 'created' | 'updated' | 'deleted' }
+  | { type: 'retrying'; attempt: number; reason: string; delayMs?: number }
+  | { type: 'notice'; text: string }
+  /** The turn is over as far as the harness is concerned; the process may still run. */
+  | { type: 'ended'; result: TurnResult };
+
+/**
+ * The line protocol of one turn: a state machine without I/O, clock or randomness. Fed the same
+ * lines it says the same things with the same keys, so a restarted service replays the output
+ * from byte 0 and nothing is sent twice.
+ */
+export interface TurnProtocol {
+  /** What to write at once after the start. */
+  open(): ProtocolInput[];
+  /** One line of stdout, without its newline. Lines that are not understood give nothing. */
+  line(line: string): { events: HarnessEvent[]; inputs: ProtocolInput[] };
+  /** The harness's own interrupt [M8]; empty when there is none (then signals are used). */
+  interrupt(): ProtocolInput[];
+  /** After `ended`: what lets the process leave with everything on disk (usually `eof`). */
+  close(): ProtocolInput[];
+  /** The process went away: the result if `ended` was never said. `stderr` is its last 16 KiB. */
+  exited(exit: { code: number | null; signal: string | null }, stderr: string): TurnResult;
+}
+
+/** Reads and writes conversation files inside the sandbox; paths are absolute. */
+export interface ConversationFiles {
+  list(directory: string): Promise<string[]>;
+  /** null when it does not exist. Refuses (`exhausted`) above `CONVERSATION_BYTES_MAX`. */
+  read(path: string): Promise<Uint8Array | null>;
+  write(path: string, bytes: Uint8Array): Promise<void>;
+}
+
+export type ConversationCheck =
+  /** `entries` never shrinks over a turn; `lastEntry` is the newest message's id where there is one. */
+  | { state: 'intact'; path: string; entries: number; lastEntry: string | null }
+  /** Usable after `repair`; `lost` says in words what the repair gives up. */
+  | { state: 'damaged'; path: string; entries: number; lost: string; repaired: Uint8Array }
+  | { state: 'missing'; reason: string };
+
+export interface HarnessAdapter {
+  readonly name: HarnessName;
+  readonly capabilities: HarnessCapabilities;
+  /** Directories under HOME whose files are the conversation [C7]; never one with credentials. */
+  readonly conversationDirectories: readonly string[];
+  command(turn: TurnSpec): HarnessCommand;
+  protocol(turn: TurnSpec): TurnProtocol;
+  /** Are the files where this harness will look, and whole? Asked before and after each turn [R3]. */
+  check(
+    files: ConversationFiles,
+    where: { home: string; cwd: string; conversationId: string },
+  ): Promise<ConversationCheck>;
+  /** What a person types in the sandbox to go on by hand, e.g. `claude --resume <id>`. */
+  terminalHint(conversationId: string): string;
+}
+
+/** Bound on one conversation file read by the control plane: 512 MiB. */
+export const CONVERSATION_BYTES_MAX = 512 * 1024 * 1024;
