@@ -1,23 +1,39 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Ids are a prefix and 8 hex digits ([S1], ARCHITECTURE 2.4); contracts only shape and derive them. */
-export type IdPrefix = 'ses' | 'sbx' | 'ckp' | 'run' | 'msg' | 'card' | 'tok' | 'job';
-
-export const ID_PATTERN = /^(ses|sbx|ckp|run|msg|card|tok|job)-[0-9a-f]{8}$/;
-
-export const newId = (prefix: IdPrefix): string => `${prefix}-${randomBytes(4).toString('hex')}`;
-
 /**
- * The one id a caused thing can have: the same cause always gives the same id, so that a
- * second start collides on the expected version and is dropped (ARCHITECTURE 2.1, point 5).
+ * Random ids are a prefix and 8 hex digits ([S1]). Sandboxes, checkpoints and runs are made by a
+ * session one after the other, and their ids say so: `run-1a2b3c4d-7` is the run of turn 7 of
+ * `ses-1a2b3c4d`. They cannot collide while session ids do not, and the same cause always gives
+ * the same id, so that a second start is recognised and dropped (ADR 0011).
  */
-export const deriveId = (prefix: IdPrefix, ...cause: (string | number)[]): string =>
+export type RandomIdPrefix = 'ses' | 'msg' | 'card' | 'tok' | 'job';
+export type SessionPartPrefix = 'sbx' | 'ckp' | 'run';
+
+export const SESSION_ID_PATTERN = /^ses-[0-9a-f]{8}$/;
+export const SESSION_PART_ID_PATTERN = /^(sbx|ckp|run)-[0-9a-f]{8}-[1-9][0-9]{0,8}$/;
+export const MESSAGE_ID_PATTERN = /^msg-[0-9a-f]{8}$/;
+
+export const newId = (prefix: RandomIdPrefix): string =>
+  `${prefix}-${randomBytes(4).toString('hex')}`;
+
+/** The id of the `number`th (from 1) sandbox, checkpoint or run of a session. */
+export const sessionPartId = (
+  prefix: SessionPartPrefix,
+  sessionId: string,
+  number: number,
+): string => `${prefix}-${sessionId.slice('ses-'.length)}-${number}`;
+
+/** The session that made a sandbox, checkpoint or run. */
+export const sessionOfPart = (partId: string): string => `ses-${partId.split('-')[1]}`;
+
+/** An id that follows from its cause. */
+export const deriveId = (prefix: RandomIdPrefix, ...cause: (string | number)[]): string =>
   `${prefix}-${createHash('sha256').update(cause.join('\0')).digest('hex').slice(0, 8)}`;
 
-/** A UUID derived from its cause (RFC 9562 version 8), for event and command ids. */
+/** A UUID (laid out as version 4) that follows from its cause: event and conversation ids. */
 export const deriveUuid = (...cause: (string | number)[]): string => {
   const b = createHash('sha256').update(cause.join('\0')).digest().subarray(0, 16);
-  b[6] = (b[6]! & 0x0f) | 0x80;
+  b[6] = (b[6]! & 0x0f) | 0x40;
   b[8] = (b[8]! & 0x3f) | 0x80;
   const h = b.toString('hex');
   return `${h.slice(0, 8)}-${h.slice(8, 12)}-${h.slice(12, 16)}-${h.slice(16, 20)}-${h.slice(20)}`;

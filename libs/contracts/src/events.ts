@@ -1,0 +1,140 @@
+import type { DescMessage } from '@bufbuild/protobuf';
+import * as access from './gen/hangar/v1/access_pb.ts';
+import * as checkpoint from './gen/hangar/v1/checkpoint_pb.ts';
+import type * as common from './gen/hangar/v1/common_pb.ts';
+import * as run from './gen/hangar/v1/run_pb.ts';
+import * as sandbox from './gen/hangar/v1/sandbox_pb.ts';
+import * as session from './gen/hangar/v1/session_pb.ts';
+import { HangarError } from './errors.ts';
+import { validateWire, type Wire } from './wire.ts';
+
+export type SandboxPlace = Wire<common.SandboxPlace>;
+export type TokenUsage = Wire<common.TokenUsage>;
+export type CheckpointPart = Wire<common.CheckpointPart>;
+export type Omission = Wire<common.Omission>;
+export type ContinuityPart = Wire<common.ContinuityPart>;
+export type Continuity = Wire<common.Continuity>;
+
+/** Each event's payload by its name; names are unique in the repository. */
+export interface SessionEvents {
+  SessionCreated: Wire<session.SessionCreated>;
+  SessionRenamed: Wire<session.SessionRenamed>;
+  IdleMinutesChanged: Wire<session.IdleMinutesChanged>;
+  MessageQueued: Wire<session.MessageQueued>;
+  MessageDelivered: Wire<session.MessageDelivered>;
+  MessageTakenBack: Wire<session.MessageTakenBack>;
+  MessageFailed: Wire<session.MessageFailed>;
+  SandboxRequested: Wire<session.SandboxRequested>;
+  StartPhaseChanged: Wire<session.StartPhaseChanged>;
+  SandboxAttached: Wire<session.SandboxAttached>;
+  RestoreRequested: Wire<session.RestoreRequested>;
+  SessionStarted: Wire<session.SessionStarted>;
+  ResumeRequested: Wire<session.ResumeRequested>;
+  SessionResumed: Wire<session.SessionResumed>;
+  TurnRequested: Wire<session.TurnRequested>;
+  TurnStarted: Wire<session.TurnStarted>;
+  TurnCancelRequested: Wire<session.TurnCancelRequested>;
+  TurnFinished: Wire<session.TurnFinished>;
+  CheckpointDue: Wire<session.CheckpointDue>;
+  CheckpointRecorded: Wire<session.CheckpointRecorded>;
+  CheckpointStillGood: Wire<session.CheckpointStillGood>;
+  CheckpointMissed: Wire<session.CheckpointMissed>;
+  CheckpointsDropped: Wire<session.CheckpointsDropped>;
+  SessionIdled: Wire<session.SessionIdled>;
+  SuspendRequested: Wire<session.SuspendRequested>;
+  SuspendAborted: Wire<session.SuspendAborted>;
+  SandboxReleaseRequested: Wire<session.SandboxReleaseRequested>;
+  SandboxReleased: Wire<session.SandboxReleased>;
+  SandboxKeepRequested: Wire<session.SandboxKeepRequested>;
+  SessionSuspended: Wire<session.SessionSuspended>;
+  SessionInterrupted: Wire<session.SessionInterrupted>;
+  InterruptionResolved: Wire<session.InterruptionResolved>;
+  SessionFailed: Wire<session.SessionFailed>;
+  SessionArchived: Wire<session.SessionArchived>;
+  SessionDeleted: Wire<session.SessionDeleted>;
+  AttentionRaised: Wire<session.AttentionRaised>;
+  AttentionCleared: Wire<session.AttentionCleared>;
+}
+
+export interface SandboxEvents {
+  SandboxProvisionRequested: Wire<sandbox.SandboxProvisionRequested>;
+  SandboxProgressed: Wire<sandbox.SandboxProgressed>;
+  SandboxReady: Wire<sandbox.SandboxReady>;
+  SandboxFailed: Wire<sandbox.SandboxFailed>;
+  SandboxExpiring: Wire<sandbox.SandboxExpiring>;
+  SandboxExtended: Wire<sandbox.SandboxExtended>;
+  SandboxDestroyRequested: Wire<sandbox.SandboxDestroyRequested>;
+  SandboxDestroyed: Wire<sandbox.SandboxDestroyed>;
+  SandboxLost: Wire<sandbox.SandboxLost>;
+}
+
+export interface EnvironmentEvents {
+  EnvironmentDefined: Wire<sandbox.EnvironmentDefined>;
+  EnvironmentDeleted: Wire<sandbox.EnvironmentDeleted>;
+}
+
+export interface CheckpointEvents {
+  CheckpointRequested: Wire<checkpoint.CheckpointRequested>;
+  CheckpointTaken: Wire<checkpoint.CheckpointTaken>;
+  CheckpointSkipped: Wire<checkpoint.CheckpointSkipped>;
+  CheckpointFailed: Wire<checkpoint.CheckpointFailed>;
+  CheckpointRestoreRequested: Wire<checkpoint.CheckpointRestoreRequested>;
+  CheckpointRestored: Wire<checkpoint.CheckpointRestored>;
+  CheckpointRestoreFailed: Wire<checkpoint.CheckpointRestoreFailed>;
+  CheckpointDropped: Wire<checkpoint.CheckpointDropped>;
+}
+
+export interface RunEvents {
+  RunRequested: Wire<run.RunRequested>;
+  RunStarted: Wire<run.RunStarted>;
+  RunMessageDelivered: Wire<run.RunMessageDelivered>;
+  RunCancelRequested: Wire<run.RunCancelRequested>;
+  RunFinished: Wire<run.RunFinished>;
+  RunFailed: Wire<run.RunFailed>;
+}
+
+export interface AccessEvents {
+  SecretSet: Wire<access.SecretSet>;
+  SecretDeleted: Wire<access.SecretDeleted>;
+  TokenCreated: Wire<access.TokenCreated>;
+  TokenRevoked: Wire<access.TokenRevoked>;
+}
+
+export type EventMap = SessionEvents &
+  SandboxEvents &
+  EnvironmentEvents &
+  CheckpointEvents &
+  RunEvents &
+  AccessEvents;
+export type EventName = keyof EventMap;
+
+/** A union discriminated by `type`, e.g. `EventOf<SessionEvents>`. */
+export type EventOf<M> = { [K in keyof M]: { type: K; data: M[K] } }[keyof M];
+
+export type SessionEvent = EventOf<SessionEvents>;
+export type SandboxEvent = EventOf<SandboxEvents>;
+export type EnvironmentEvent = EventOf<EnvironmentEvents>;
+export type CheckpointEvent = EventOf<CheckpointEvents>;
+export type RunEvent = EventOf<RunEvents>;
+export type AccessEvent = EventOf<AccessEvents>;
+export type AnyEvent = EventOf<EventMap>;
+
+/** Who owns which streams: a service's store refuses the others (ARCHITECTURE 2.1, point 1). */
+export type Aggregate = 'session' | 'sandbox' | 'environment' | 'checkpoint' | 'run' | 'access';
+
+const messagesOf = (file: object): [string, DescMessage][] =>
+  Object.values(file)
+    .filter((v): v is DescMessage => (v as { kind?: string } | null)?.kind === 'message')
+    .map((d) => [d.name, d]);
+
+/** Every event's descriptor by name: the contract that `append` holds events to. */
+export const EVENT_SCHEMAS: ReadonlyMap<string, DescMessage> = new Map(
+  [session, sandbox, checkpoint, run, access].flatMap(messagesOf),
+);
+
+/** Throws `internal` when an event is unknown or does not keep to its proto contract. */
+export function validateEvent(type: string, data: unknown): void {
+  const schema = EVENT_SCHEMAS.get(type);
+  if (!schema) throw new HangarError('internal', `no contract for the event ${type}`);
+  validateWire(schema, data);
+}

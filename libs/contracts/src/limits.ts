@@ -1,0 +1,23 @@
+/** Every bound a person or a program can run into, with its unit (SPEC S8; ARCHITECTURE 2.8). */
+export const MESSAGES_QUEUED_MAX = 32;
+export const MESSAGE_BYTES_MAX = 1024 * 1024;
+export const SUMMARY_BYTES_MAX = 8 * 1024;
+export const HANDOFF_BYTES_MAX = 48 * 1024;
+export const IDLE_MINUTES_DEFAULT = 30;
+export const IDLE_MINUTES_MAX = 14 * 24 * 60;
+export const TURN_MINUTES_DEFAULT = 60;
+export const TURN_MINUTES_MAX = 24 * 60;
+export const CHECKPOINTS_KEPT_DEFAULT = 5;
+export const START_DEADLINE_MINUTES_DEFAULT = 15;
+export const CHECKPOINT_MINUTES_DEFAULT = 10;
+/** A checkpoint that gave no word for this long is counted as missed. */
+export const CHECKPOINT_DEADLINE_MINUTES = 15;
+/** Beyond a turn's own time limit: then the run is taken for lost, whatever became of it. */
+export const TURN_GRACE_MINUTES = 15;
+export const PAGE_SIZE_DEFAULT = 50;
+export const PAGE_SIZE_MAX = 200;
+export const WAIT_SECONDS_MAX = 600;
+export const EXEC_SECONDS_DEFAULT = 60;
+export const EXEC_SECONDS_MAX = 600;
+export const EXEC_OUTPUT_BYTES_MAX = 4 * 1024 * 1024;
+export const EXEC_STDIN_BYTES_MAX = 4 * 1024 * 1024;

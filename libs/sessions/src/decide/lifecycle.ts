@@ -1,0 +1,132 @@
+import { HangarError, type SessionEvent } from '@hangar/contracts';
+import type { CommandOf } from '../session.commands.ts';
+import { heldSandbox, type Session, type SessionState } from '../session.ts';
+import { always, inOrder, release, requestSandbox, resume, type Step } from './steps.ts';
+
+export function createSession(
+  s: SessionState,
+  { data, now }: CommandOf<'CreateSession'>,
+): SessionEvent[] {
+  if (s) return []; // The same creation again: already recorded.
+  const { message, ...fields } = data;
+  const created: SessionEvent = { type: 'SessionCreated', data: { ...fields, created_at: now } };
+  const first: SessionEvent[] = message
+    ? [{ type: 'MessageQueued', data: { ...message, mode: 'auto', queued_at: now } }]
+    : [];
+  return [created, ...first, ...firstSandbox(data, now)];
+}
+
+function firstSandbox(d: CommandOf<'CreateSession'>['data'], now: string): SessionEvent[] {
+  const blank = { id: d.session_id, epoch: 0, checkpoints: [], turns: [] };
+  const asked = {
+    ...blank,
+    owner: d.owner,
+    environment: d.environment,
+    harness: d.harness,
+    repo: d.repo ?? null,
+    base_branch: d.base_branch ?? null,
+    branch: d.branch,
+    cwd: d.cwd,
+  } as unknown as Session;
+  return requestSandbox(now)(asked);
+}
+
+/** Opening what is open is quiet; opening what is going away waits for it [R6]. */
+export function openSession(s: Session, { now }: CommandOf<'OpenSession'>): SessionEvent[] {
+  switch (s.phase.state) {
+    case 'STARTING':
+    case 'RESUMING':
+    case 'IDLE':
+    case 'ACTIVE':
+      return [];
+    case 'SUSPENDED':
+    case 'FAILED':
+      return resume('opened', now)(s);
+    case 'SUSPENDING':
+      throw new HangarError('conflict', 'the session is being suspended; its work is being saved', {
+        hint: 'open it again in a moment, or send a message: that waits and resumes it',
+      });
+    case 'INTERRUPTED':
+      throw new HangarError('conflict', s.state_reason, {
+        hint: 'decide first: retry (the same message again) or continue (without it)',
+      });
+    case 'ARCHIVED':
+    case 'DELETED':
+      throw ended(s);
+  }
+}
+
+export function ended(s: Session): HangarError {
+  return s.phase.state === 'DELETED'
+    ? new HangarError('not_found', `session ${s.id} was deleted`)
+    : new HangarError('conflict', `session ${s.name} is archived: its checkpoints were dropped`, {
+        hint: 'its turns and audit trail can still be read; start a new session to go on',
+      });
+}
+
+export function keepSession(s: Session, { data }: CommandOf<'KeepSession'>): SessionEvent[] {
+  if (s.phase.state === 'ARCHIVED' || s.phase.state === 'DELETED') throw ended(s);
+  if (s.idle_minutes === data.idle_minutes) return [];
+  return [{ type: 'IdleMinutesChanged', data: { idle_minutes: data.idle_minutes } }];
+}
+
+/** Name and title only: branch, paths and ids stay [S7]. */
+export function renameSession(s: Session, { data }: CommandOf<'RenameSession'>): SessionEvent[] {
+  if (s.phase.state === 'DELETED') throw ended(s);
+  if (s.name === data.name && s.title === data.title) return [];
+  return [{ type: 'SessionRenamed', data }];
+}
+
+const dropAll =
+  (reason: string): Step =>
+  (s) =>
+    s.checkpoints.length
+      ? [
+          {
+            type: 'CheckpointsDropped',
+            data: { session_id: s.id, checkpoint_ids: s.checkpoints.map((c) => c.id), reason },
+          },
+        ]
+      : [];
+
+/** A running turn is never killed by an ending; the person stops it first. */
+function refuseWhileActive(s: Session, verb: string): void {
+  const { phase } = s;
+  if (phase.state === 'ACTIVE')
+    throw new HangarError('conflict', `turn ${phase.turn} is still at work; nothing was changed`, {
+      hint: `interrupt it first, then ${verb}`,
+    });
+  if (phase.state === 'SUSPENDING')
+    throw new HangarError('conflict', 'the session is being suspended; nothing was changed', {
+      hint: `${verb} it when it is suspended`,
+    });
+}
+
+export function archiveSession(s: Session, { now }: CommandOf<'ArchiveSession'>): SessionEvent[] {
+  if (s.phase.state === 'ARCHIVED') return [];
+  if (s.phase.state === 'DELETED') throw ended(s);
+  refuseWhileActive(s, 'archive');
+  return inOrder(
+    s,
+    release(heldSandbox(s), 'archive', true),
+    dropAll('archived'),
+    always({ type: 'SessionArchived', data: { archived_at: now } }),
+  );
+}
+
+export function deleteSession(
+  s: Session,
+  { data, now }: CommandOf<'DeleteSession'>,
+): SessionEvent[] {
+  if (s.phase.state === 'DELETED') return [];
+  if (!data.force) refuseWhileActive(s, 'delete');
+  return inOrder(
+    s,
+    release(heldSandbox(s), 'delete', true),
+    dropAll('deleted'),
+    always({
+      type: 'SessionDeleted',
+      data: { session_id: s.id, deleted_by: data.deleted_by, deleted_at: now },
+    }),
+  );
+}

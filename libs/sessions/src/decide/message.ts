@@ -1,0 +1,121 @@
+import { HangarError, MESSAGES_QUEUED_MAX, deriveId, type SessionEvent } from '@hangar/contracts';
+import type { CommandOf } from '../session.commands.ts';
+import { inFlightMessage, turnOf, type Session } from '../session.ts';
+import { ended } from './lifecycle.ts';
+import { always, clearCards, inOrder, resume, turnOrIdle, type Step } from './steps.ts';
+
+/** Accepted in every live state, and at once; what it starts follows from the state [M1]. */
+export function sendMessage(s: Session, { data, now }: CommandOf<'SendMessage'>): SessionEvent[] {
+  const { phase } = s;
+  if (phase.state === 'ARCHIVED' || phase.state === 'DELETED') throw ended(s);
+  const known =
+    s.queue.some((m) => m.message_id === data.message_id) ||
+    s.turns.some((t) => t.message_id === data.message_id);
+  if (known) return [];
+  if (s.queue.length >= MESSAGES_QUEUED_MAX)
+    throw new HangarError(
+      'exhausted',
+      `${MESSAGES_QUEUED_MAX} messages already wait in this session; this one was not taken`,
+      { hint: 'send it when some of them have been worked on, or take one back' },
+    );
+  const queued: SessionEvent = { type: 'MessageQueued', data: { ...data, queued_at: now } };
+  return inOrder(s, always(queued), wake(data.mode, now));
+}
+
+const wake =
+  (mode: string, now: string): Step =>
+  (s) => {
+    const { phase } = s;
+    switch (phase.state) {
+      case 'IDLE':
+        // A checkpoint being taken sees a still tree; the turn starts when it is recorded.
+        return s.checkpointing ? [] : turnOrIdle('', now)(s);
+      case 'SUSPENDED':
+      case 'FAILED':
+        return resume('a message arrived', now)(s);
+      case 'ACTIVE':
+        return mode === 'interrupt' ? cancelTurn(s, 'interrupted by a message') : [];
+      default:
+        return [];
+    }
+  };
+
+/** Exactly one of delivered and taken back happens [M4]: a message in flight is no longer ours. */
+export function takeBackMessage(
+  s: Session,
+  { data }: CommandOf<'TakeBackMessage'>,
+): SessionEvent[] {
+  const id = data.message_id;
+  if (inFlightMessage(s) === id || s.turns.some((t) => t.message_id === id))
+    throw new HangarError('conflict', 'the agent already has this message', {
+      hint: 'interrupt the turn to stop the work on it',
+    });
+  if (!s.queue.some((m) => m.message_id === id))
+    throw new HangarError('not_found', `no message ${id} waits in this session`);
+  return [{ type: 'MessageTakenBack', data: { message_id: id } }];
+}
+
+function cancelTurn(s: Session, reason: string): SessionEvent[] {
+  const { phase } = s;
+  if (phase.state !== 'ACTIVE' || phase.step === 'cancelling' || phase.step === 'ended') return [];
+  const run_id = turnOf(s, phase.turn)?.run_id ?? '';
+  const data = { turn: phase.turn, run_id, session_id: s.id, reason };
+  return [{ type: 'TurnCancelRequested', data }];
+}
+
+/** Stops the running turn and keeps its work; the queue stays [M4] [M8]. */
+export function interruptTurn(s: Session): SessionEvent[] {
+  if (s.phase.state === 'ARCHIVED' || s.phase.state === 'DELETED') throw ended(s);
+  if (s.phase.state !== 'ACTIVE')
+    throw new HangarError('conflict', `no turn is running: the session is ${s.phase.state}`, {
+      hint: 'there is nothing to interrupt',
+    });
+  return cancelTurn(s, 'interrupted by a person');
+}
+
+function interruptedTurn(s: Session): number {
+  if (s.phase.state === 'ARCHIVED' || s.phase.state === 'DELETED') throw ended(s);
+  if (s.phase.state !== 'INTERRUPTED')
+    throw new HangarError('conflict', `the session is ${s.phase.state}, not INTERRUPTED`, {
+      hint: 'retry and continue decide on an interrupted turn; send a message instead',
+    });
+  return s.phase.turn;
+}
+
+const goOn =
+  (now: string): Step =>
+  (s) => {
+    const sandboxHere = s.phase.state === 'INTERRUPTED' && s.phase.sandbox?.place;
+    return sandboxHere ? turnOrIdle('continued', now)(s) : resume('resumed', now)(s);
+  };
+
+/** The same message again, as a new turn [S3]. */
+export function retryTurn(s: Session, { now }: CommandOf<'RetryTurn'>): SessionEvent[] {
+  const turn = interruptedTurn(s);
+  const again: SessionEvent = {
+    type: 'MessageQueued',
+    data: {
+      message_id: deriveId('msg', s.id, 'retry', turn),
+      text: turnOf(s, turn)?.message ?? '',
+      mode: 'retry',
+      queued_at: now,
+    },
+  };
+  return inOrder(
+    s,
+    always({ type: 'InterruptionResolved', data: { turn, decision: 'retry' } }, again),
+    clearCards('interrupted', 'retried'),
+    goOn(now),
+  );
+}
+
+/** Without the interrupted message [S3]; what waits in the queue goes on. */
+export function continueSession(s: Session, { now }: CommandOf<'ContinueSession'>): SessionEvent[] {
+  const turn = interruptedTurn(s);
+  return inOrder(
+    s,
+    always({ type: 'InterruptionResolved', data: { turn, decision: 'continue' } }),
+    clearCards('interrupted', 'continued'),
+    goOn(now),
+  );
+}

@@ -1,0 +1,219 @@
+import { deriveId, sessionPartId, type SessionEvent } from '@hangar/contracts';
+import { handoffText } from '../handoff.ts';
+import { evolve } from '../session.evolve.ts';
+import {
+  heldSandbox,
+  turnOf,
+  type QueuedMessage,
+  type SandboxHold,
+  type Session,
+  type SessionCheckpoint,
+} from '../session.ts';
+
+/** A step looks at the session as the steps before it left it, and says what happens next. */
+export type Step = (s: Session) => SessionEvent[];
+
+/** Runs steps one after the other, each on the state that the ones before it make. */
+export function inOrder(s: Session, ...steps: Step[]): SessionEvent[] {
+  const events: SessionEvent[] = [];
+  let state = s;
+  for (const step of steps) {
+    const next = step(state);
+    for (const event of next) state = evolve(state, event) as Session;
+    events.push(...next);
+  }
+  return events;
+}
+
+export const always =
+  (...events: SessionEvent[]): Step =>
+  () =>
+    events;
+
+export const newestComplete = (s: Session): SessionCheckpoint | undefined =>
+  s.checkpoints.findLast((c) => c.complete);
+
+export const newest = (s: Session): SessionCheckpoint | undefined => s.checkpoints.at(-1);
+
+/** Asks for a fresh sandbox; what it is for follows from whether there is anything to restore. */
+export const requestSandbox =
+  (now: string): Step =>
+  (s) => {
+    const resume = s.checkpoints.length > 0 || s.turns.length > 0;
+    const epoch = s.epoch + 1;
+    return [
+      {
+        type: 'SandboxRequested',
+        data: {
+          session_id: s.id,
+          sandbox_id: sessionPartId('sbx', s.id, epoch),
+          epoch,
+          owner: s.owner,
+          environment: s.environment,
+          harness: s.harness,
+          ...(s.repo === null ? {} : { repo: s.repo }),
+          ...(s.base_branch === null ? {} : { base_branch: s.base_branch }),
+          branch: s.branch,
+          cwd: s.cwd,
+          purpose: resume ? 'resume' : 'start',
+          requested_at: now,
+        },
+      },
+    ];
+  };
+
+export const resume =
+  (reason: string, now: string): Step =>
+  (s) =>
+    inOrder(s, always({ type: 'ResumeRequested', data: { reason } }), requestSandbox(now));
+
+/** With a sandbox attached and nothing in the way: the next message's turn, or rest. */
+export const turnOrIdle =
+  (reason: string, now: string): Step =>
+  (s) => {
+    const message = s.queue[0];
+    if (message) return [requestTurn(s, message, now)];
+    return [{ type: 'SessionIdled', data: { since: now, reason } }];
+  };
+
+function requestTurn(s: Session, message: QueuedMessage, now: string): SessionEvent {
+  const hold = heldSandbox(s);
+  if (!hold?.place) throw new Error('a turn needs an attached sandbox');
+  const turn = s.turns.length + 1;
+  return {
+    type: 'TurnRequested',
+    data: {
+      session_id: s.id,
+      turn,
+      run_id: sessionPartId('run', s.id, turn),
+      epoch: hold.epoch,
+      owner: s.owner,
+      environment: s.environment,
+      place: hold.place,
+      harness: s.harness,
+      ...(s.model === null ? {} : { model: s.model }),
+      ...(s.harness_session === null ? {} : { harness_session: s.harness_session }),
+      resume: s.harness_session !== null,
+      message_id: message.message_id,
+      message: message.text,
+      notes: s.notes.join('\n'),
+      handoff: handoffText(s),
+      turn_minutes: s.turn_minutes,
+      requested_at: now,
+    },
+  };
+}
+
+/** One checkpoint at a time: while one is being taken, whoever wants another asks again after it. */
+export const checkpointDue =
+  (reason: 'turn' | 'suspend' | 'manual' | 'interval', now: string): Step =>
+  (s) => {
+    const hold = heldSandbox(s);
+    if (!hold?.place || s.checkpointing) return [];
+    const good = newestComplete(s);
+    const unless =
+      good?.fingerprint && good.id === newest(s)?.id
+        ? { unless_fingerprint: good.fingerprint, unless_checkpoint_id: good.id }
+        : {};
+    return [
+      {
+        type: 'CheckpointDue',
+        data: {
+          session_id: s.id,
+          checkpoint_id: sessionPartId('ckp', s.id, s.checkpoint_number + 1),
+          epoch: hold.epoch,
+          reason,
+          turn: s.turns.length,
+          place: hold.place,
+          harness: s.harness,
+          ...(s.harness_session === null ? {} : { harness_session: s.harness_session }),
+          ...(s.base_branch === null ? {} : { base_branch: s.base_branch }),
+          ...unless,
+          due_at: now,
+        },
+      },
+    ];
+  };
+
+export const release =
+  (hold: SandboxHold | null, cause: string, force: boolean, checkpointId?: string): Step =>
+  (s) =>
+    hold
+      ? [
+          {
+            type: 'SandboxReleaseRequested',
+            data: {
+              session_id: s.id,
+              sandbox_id: hold.id,
+              epoch: hold.epoch,
+              cause,
+              force,
+              ...(checkpointId === undefined ? {} : { checkpoint_id: checkpointId }),
+            },
+          },
+        ]
+      : [];
+
+/** One open card of a kind at a time; its id follows from what raised it. */
+export const raise =
+  (kind: string, about: string, text: string, choices: string[], now: string): Step =>
+  (s) => {
+    const card_id = deriveId('card', s.id, kind, about);
+    if (s.attention.some((c) => c.id === card_id)) return [];
+    return [{ type: 'AttentionRaised', data: { card_id, kind, text, choices, since: now } }];
+  };
+
+export const clearCards =
+  (kind: string, reason: string): Step =>
+  (s) =>
+    s.attention
+      .filter((c) => c.kind === kind)
+      .map((c) => ({ type: 'AttentionCleared', data: { card_id: c.id, reason } }));
+
+/** How old the work is that is safe, for people [S3]. */
+export function safeUpTo(s: Session): string {
+  const c = newest(s);
+  return c
+    ? `work up to checkpoint ${c.id} of ${c.taken_at} is safe`
+    : 'no checkpoint was taken yet, so no work is safe';
+}
+
+export const interrupted =
+  (turn: number, reason: string, sandboxGone: boolean, now: string): Step =>
+  (s) => {
+    const c = newest(s);
+    const text = `turn ${turn} was interrupted: ${reason}; ${safeUpTo(s)}`;
+    return inOrder(
+      s,
+      always({
+        type: 'SessionInterrupted',
+        data: {
+          turn,
+          reason: text,
+          ...(c ? { checkpoint_id: c.id, checkpoint_taken_at: c.taken_at } : {}),
+          interrupted_at: now,
+          sandbox_gone: sandboxGone,
+        },
+      }),
+      raise('interrupted', String(turn), text, ['retry', 'continue'], now),
+    );
+  };
+
+/** Ends a turn that cannot end itself; its message is kept in the turn for a retry. */
+export const cutTurn =
+  (turn: number, reason: string, now: string): Step =>
+  (s) => [
+    {
+      type: 'TurnFinished',
+      data: {
+        turn,
+        run_id: turnOf(s, turn)?.run_id ?? '',
+        outcome: 'interrupted',
+        summary: '',
+        usage: { input_tokens: 0, output_tokens: 0, cached_tokens: 0 },
+        error: reason,
+        conversation: s.conversation,
+        finished_at: now,
+      },
+    },
+  ];

@@ -1,0 +1,106 @@
+import type { SessionEvent } from '@hangar/contracts';
+import type { CommandOf } from '../session.commands.ts';
+import { turnOf, type Session } from '../session.ts';
+import {
+  always,
+  checkpointDue,
+  clearCards,
+  cutTurn,
+  inOrder,
+  interrupted,
+  release,
+  type Step,
+} from './steps.ts';
+
+/** Only the run of the open turn may speak; anything else is late or doubled, and quiet [M5]. */
+function openTurn(s: Session, data: { run_id: string; turn: number }): boolean {
+  const { phase } = s;
+  return (
+    phase.state === 'ACTIVE' &&
+    phase.step !== 'ended' &&
+    phase.turn === data.turn &&
+    turnOf(s, data.turn)?.run_id === data.run_id
+  );
+}
+
+export function noteTurnStarted(
+  s: Session,
+  { data, now }: CommandOf<'NoteTurnStarted'>,
+): SessionEvent[] {
+  if (!openTurn(s, data) || turnOf(s, data.turn)?.started_at) return [];
+  return [{ type: 'TurnStarted', data: { ...data, started_at: now } }];
+}
+
+export function noteDelivery(s: Session, { data }: CommandOf<'NoteDelivery'>): SessionEvent[] {
+  if (!openTurn(s, data) || !s.queue.some((m) => m.message_id === data.message_id)) return [];
+  return inOrder(
+    s,
+    always({
+      type: 'MessageDelivered',
+      data: { message_id: data.message_id, turn: data.turn },
+    }),
+    // The agent has the message and with it the lines that say what was lost [R2].
+    clearCards('lost_state', 'the agent was told'),
+  );
+}
+
+/** The work is done; what it left is saved before anything else happens [C2]. */
+export function finishTurn(s: Session, { data, now }: CommandOf<'FinishTurn'>): SessionEvent[] {
+  if (!openTurn(s, data)) return [];
+  return inOrder(
+    s,
+    settleMessage(data.turn, data.outcome, data.error),
+    always({ type: 'TurnFinished', data: { ...data, finished_at: now } }),
+    checkpointDue('turn', now),
+  );
+}
+
+/** A turn that ended without word of delivery: a failed one never had the message, others did [M4]. */
+const settleMessage =
+  (turn: number, outcome: string, error: string | undefined): Step =>
+  (s) => {
+    const id = turnOf(s, turn)?.message_id;
+    if (!id || !s.queue.some((m) => m.message_id === id)) return [];
+    return outcome === 'failed'
+      ? [
+          {
+            type: 'MessageFailed',
+            data: { message_id: id, reason: error ?? 'the turn failed before the agent had it' },
+          },
+        ]
+      : [{ type: 'MessageDelivered', data: { message_id: id, turn } }];
+  };
+
+/** The agent or its sandbox went away in mid-turn [S3]. */
+export function loseTurn(s: Session, { data, now }: CommandOf<'LoseTurn'>): SessionEvent[] {
+  if (!openTurn(s, data) || s.phase.state !== 'ACTIVE') return [];
+  const hold = s.phase.sandbox;
+  if (!data.sandbox_gone)
+    // The sandbox lives: what the agent did so far is saved first, then the person decides.
+    return inOrder(s, cutTurn(data.turn, data.reason, now), checkpointDue('turn', now));
+  return inOrder(
+    s,
+    cutTurn(data.turn, data.reason, now),
+    missPending(data.reason, now),
+    release(hold, 'lost', true),
+    interrupted(data.turn, data.reason, true, now),
+  );
+}
+
+/** The checkpoint that was being taken cannot come any more. */
+export const missPending =
+  (error: string, now: string): Step =>
+  (s): SessionEvent[] =>
+    s.checkpointing
+      ? [
+          {
+            type: 'CheckpointMissed',
+            data: {
+              checkpoint_id: s.checkpointing.id,
+              reason: s.checkpointing.reason,
+              error,
+              missed_at: now,
+            },
+          },
+        ]
+      : [];

@@ -1,0 +1,67 @@
+import type { Continuity, SandboxPlace, SessionEvents, TokenUsage } from '@hangar/contracts';
+
+/** What may be asked of a session: by people through the gateway, and by its policy. */
+export interface SessionCommands {
+  CreateSession: Omit<SessionEvents['SessionCreated'], 'created_at'> & {
+    message?: { message_id: string; text: string };
+  };
+  OpenSession: object;
+  SendMessage: { message_id: string; text: string; mode: 'auto' | 'queue' | 'interrupt' };
+  TakeBackMessage: { message_id: string };
+  SuspendSession: { force: boolean };
+  ArchiveSession: object;
+  DeleteSession: { force: boolean; deleted_by: string };
+  KeepSession: { idle_minutes: number };
+  InterruptTurn: object;
+  RetryTurn: object;
+  ContinueSession: object;
+  RenameSession: { name: string; title: string };
+  TakeCheckpoint: object;
+
+  NoteStartPhase: { sandbox_id: string; phase: string; text: string };
+  AttachSandbox: { sandbox_id: string; place: SandboxPlace };
+  FailStart: { sandbox_id: string; phase: string; reason: string };
+  LoseSandbox: { sandbox_id: string; reason: string };
+  FinishRelease: { sandbox_id: string; cause: string };
+  KeepOrSuspend: { sandbox_id: string };
+
+  FinishRestore: { checkpoint_id: string; epoch: number; continuity: Continuity };
+  TryOlderCheckpoint: { checkpoint_id: string; epoch: number; error: string };
+
+  NoteTurnStarted: { run_id: string; turn: number };
+  NoteDelivery: { run_id: string; turn: number; message_id: string };
+  FinishTurn: {
+    run_id: string;
+    turn: number;
+    outcome: string;
+    exit_code?: number;
+    summary: string;
+    usage: TokenUsage;
+    error?: string;
+    harness_session?: string;
+    conversation: string;
+  };
+  LoseTurn: { run_id: string; turn: number; reason: string; sandbox_gone: boolean };
+
+  RecordCheckpoint: Omit<SessionEvents['CheckpointRecorded'], 'bytes'>;
+  NoteUnchanged: { checkpoint_id: string; same_as: string; reason: string; turn: number };
+  MissCheckpoint: { checkpoint_id: string; reason: string; error: string };
+
+  /** The clock: judged against the state, so that a late or doubled tick is quiet. */
+  SuspendIfIdle: { last_active_at: string | null; busy: boolean };
+  CheckpointIfDue: { checkpoint_minutes: number };
+  FailIfLate: { start_deadline_minutes: number };
+}
+
+export type SessionCommandName = keyof SessionCommands;
+
+/** `now` is RFC 3339: deciders read no clock. */
+export type SessionCommand = {
+  [K in SessionCommandName]: { type: K; data: SessionCommands[K]; now: string };
+}[SessionCommandName];
+
+export type CommandOf<K extends SessionCommandName> = {
+  type: K;
+  data: SessionCommands[K];
+  now: string;
+};

@@ -1,0 +1,128 @@
+import { HangarError, type SessionEvent } from '@hangar/contracts';
+import {
+  missCheckpoint,
+  noteUnchanged,
+  recordCheckpoint,
+  takeCheckpoint,
+} from './decide/checkpoint.ts';
+import {
+  archiveSession,
+  createSession,
+  deleteSession,
+  keepSession,
+  openSession,
+  renameSession,
+} from './decide/lifecycle.ts';
+import {
+  continueSession,
+  interruptTurn,
+  retryTurn,
+  sendMessage,
+  takeBackMessage,
+} from './decide/message.ts';
+import {
+  attachSandbox,
+  failIfLate,
+  failStart,
+  finishRelease,
+  finishRestore,
+  loseSandbox,
+  noteStartPhase,
+  tryOlderCheckpoint,
+} from './decide/sandbox.ts';
+import { checkpointIfDue, keepOrSuspend, suspendIfIdle, suspendSession } from './decide/suspend.ts';
+import { finishTurn, loseTurn, noteDelivery, noteTurnStarted } from './decide/turn.ts';
+import type { SessionCommand } from './session.commands.ts';
+import type { Session, SessionState } from './session.ts';
+
+/** Commands of people about a session that is not there; what the policy says is quiet then. */
+const ASKED_BY_PEOPLE = new Set([
+  'OpenSession',
+  'SendMessage',
+  'TakeBackMessage',
+  'SuspendSession',
+  'ArchiveSession',
+  'DeleteSession',
+  'KeepSession',
+  'InterruptTurn',
+  'RetryTurn',
+  'ContinueSession',
+  'RenameSession',
+  'TakeCheckpoint',
+]);
+
+/** Events that a command gives, none when it is already so; refusals are thrown. */
+export function decide(state: SessionState, command: SessionCommand): SessionEvent[] {
+  if (command.type === 'CreateSession') return createSession(state, command);
+  if (state) return decideFor(state, command);
+  if (!ASKED_BY_PEOPLE.has(command.type)) return [];
+  throw new HangarError('not_found', 'no such session');
+}
+
+function decideFor(
+  s: Session,
+  command: Exclude<SessionCommand, { type: 'CreateSession' }>,
+): SessionEvent[] {
+  switch (command.type) {
+    case 'OpenSession':
+      return openSession(s, command);
+    case 'SendMessage':
+      return sendMessage(s, command);
+    case 'TakeBackMessage':
+      return takeBackMessage(s, command);
+    case 'SuspendSession':
+      return suspendSession(s, command);
+    case 'ArchiveSession':
+      return archiveSession(s, command);
+    case 'DeleteSession':
+      return deleteSession(s, command);
+    case 'KeepSession':
+      return keepSession(s, command);
+    case 'InterruptTurn':
+      return interruptTurn(s);
+    case 'RetryTurn':
+      return retryTurn(s, command);
+    case 'ContinueSession':
+      return continueSession(s, command);
+    case 'RenameSession':
+      return renameSession(s, command);
+    case 'TakeCheckpoint':
+      return takeCheckpoint(s, command);
+    case 'NoteStartPhase':
+      return noteStartPhase(s, command);
+    case 'AttachSandbox':
+      return attachSandbox(s, command);
+    case 'FailStart':
+      return failStart(s, command);
+    case 'LoseSandbox':
+      return loseSandbox(s, command);
+    case 'FinishRelease':
+      return finishRelease(s, command);
+    case 'KeepOrSuspend':
+      return keepOrSuspend(s, command);
+    case 'FinishRestore':
+      return finishRestore(s, command);
+    case 'TryOlderCheckpoint':
+      return tryOlderCheckpoint(s, command);
+    case 'NoteTurnStarted':
+      return noteTurnStarted(s, command);
+    case 'NoteDelivery':
+      return noteDelivery(s, command);
+    case 'FinishTurn':
+      return finishTurn(s, command);
+    case 'LoseTurn':
+      return loseTurn(s, command);
+    case 'RecordCheckpoint':
+      return recordCheckpoint(s, command);
+    case 'NoteUnchanged':
+      return noteUnchanged(s, command);
+    case 'MissCheckpoint':
+      return missCheckpoint(s, command);
+    case 'SuspendIfIdle':
+      return suspendIfIdle(s, command);
+    case 'CheckpointIfDue':
+      return checkpointIfDue(s, command);
+    case 'FailIfLate':
+      return failIfLate(s, command);
+  }
+}

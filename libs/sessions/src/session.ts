@@ -1,0 +1,146 @@
+import type {
+  CheckpointPart,
+  Continuity,
+  Omission,
+  SandboxPlace,
+  TokenUsage,
+} from '@hangar/contracts';
+
+/** A message that waits for a turn; first in, first out [M1]. */
+export interface QueuedMessage {
+  message_id: string;
+  text: string;
+  mode: string;
+  queued_at: string;
+}
+
+export interface Turn {
+  number: number;
+  run_id: string;
+  message_id: string;
+  message: string;
+  requested_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+  outcome: string | null;
+  exit_code: number | null;
+  summary: string;
+  usage: TokenUsage | null;
+  error: string | null;
+  conversation: string | null;
+  checkpoint_id: string | null;
+}
+
+export interface SessionCheckpoint {
+  id: string;
+  reason: string;
+  turn: number;
+  taken_at: string;
+  complete: boolean;
+  head: string | null;
+  base: string | null;
+  bytes: number;
+  parts: CheckpointPart[];
+  skipped: Omission[];
+  warnings: Omission[];
+  fingerprint: string | null;
+}
+
+export interface AttentionCard {
+  id: string;
+  kind: string;
+  text: string;
+  choices: string[];
+  since: string;
+}
+
+/** The sandbox this session holds; `place` is null until it answers. */
+export interface SandboxHold {
+  id: string;
+  epoch: number;
+  place: SandboxPlace | null;
+}
+
+/** What the session is doing, one shape for each state [S2]. */
+export type Phase =
+  | {
+      state: 'STARTING' | 'RESUMING';
+      sandbox: SandboxHold;
+      restoring: { checkpoint_id: string; attempt: number } | null;
+      step: string;
+      text: string;
+      since: string;
+    }
+  | { state: 'IDLE'; sandbox: SandboxHold; since: string }
+  | {
+      state: 'ACTIVE';
+      sandbox: SandboxHold;
+      turn: number;
+      step: 'requested' | 'running' | 'cancelling' | 'ended';
+      since: string;
+    }
+  | {
+      state: 'SUSPENDING';
+      sandbox: SandboxHold;
+      step: 'checkpoint' | 'release';
+      automatic: boolean;
+      force: boolean;
+      reason: string;
+    }
+  | { state: 'SUSPENDED' }
+  | { state: 'INTERRUPTED'; sandbox: SandboxHold | null; turn: number; since: string }
+  | { state: 'FAILED'; sandbox: SandboxHold | null }
+  | { state: 'ARCHIVED'; sandbox: SandboxHold | null }
+  | { state: 'DELETED'; sandbox: SandboxHold | null };
+
+export interface Session {
+  id: string;
+  name: string;
+  title: string;
+  owner: string;
+  environment: string;
+  harness: string;
+  model: string | null;
+  repo: string | null;
+  base_branch: string | null;
+  branch: string;
+  cwd: string;
+  idle_minutes: number;
+  turn_minutes: number;
+  checkpoints_kept_max: number;
+  created_at: string;
+  harness_session: string | null;
+  conversation: 'native' | 'handoff' | 'none';
+  phase: Phase;
+  state_reason: string;
+  /** Sandboxes and checkpoints asked for so far: the next one's number is one more. */
+  epoch: number;
+  checkpoint_number: number;
+  /** The checkpoint being taken; one at a time. */
+  checkpointing: { id: string; reason: string; due_at: string } | null;
+  last_checkpoint_at: string;
+  queue: QueuedMessage[];
+  turns: Turn[];
+  checkpoints: SessionCheckpoint[];
+  continuity: Continuity | null;
+  attention: AttentionCard[];
+  /** Lines for the agent, said once in front of its next message [R2]. */
+  notes: string[];
+}
+
+export type SessionState = Session | null;
+
+export const initialState: SessionState = null;
+
+/** The sandbox the session holds now, in whatever state. */
+export const heldSandbox = (s: Session): SandboxHold | null =>
+  'sandbox' in s.phase ? s.phase.sandbox : null;
+
+export const turnOf = (s: Session, number: number): Turn | undefined =>
+  s.turns.find((t) => t.number === number);
+
+/** The message of the turn that is running: no longer to be taken back, perhaps not delivered yet. */
+export function inFlightMessage(s: Session): string | null {
+  if (s.phase.state !== 'ACTIVE' || s.phase.step === 'ended') return null;
+  return turnOf(s, s.phase.turn)?.message_id ?? null;
+}
