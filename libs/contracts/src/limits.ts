@@ -1,6 +1,7 @@
 /** Every bound a person or a program can run into, with its unit (SPEC S8; ARCHITECTURE 2.8). */
 export const MESSAGES_QUEUED_MAX = 32;
-export const MESSAGE_BYTES_MAX = 1024 * 1024;
+/** An event carries its message, and an event has at most 512 KiB. */
+export const MESSAGE_BYTES_MAX = 256 * 1024;
 export const SUMMARY_BYTES_MAX = 8 * 1024;
 export const HANDOFF_BYTES_MAX = 48 * 1024;
 export const IDLE_MINUTES_DEFAULT = 30;

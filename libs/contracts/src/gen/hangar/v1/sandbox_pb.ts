@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file hangar/v1/sandbox.proto.
  */
 export const file_hangar_v1_sandbox: GenFile = /*@__PURE__*/
-  fileDesc("ChdoYW5nYXIvdjEvc2FuZGJveC5wcm90bxIJaGFuZ2FyLnYxIq4CChlTYW5kYm94UHJvdmlzaW9uUmVxdWVzdGVkEhIKCnNhbmRib3hfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRINCgVlcG9jaBgDIAEoARINCgVvd25lchgEIAEoCRITCgtlbnZpcm9ubWVudBgFIAEoCRIbChNlbnZpcm9ubWVudF92ZXJzaW9uGAYgASgBEg8KB2hhcm5lc3MYByABKAkSEQoEcmVwbxgIIAEoCUgAiAEBEhgKC2Jhc2VfYnJhbmNoGAkgASgJSAGIAQESDgoGYnJhbmNoGAogASgJEgsKA2N3ZBgLIAEoCRIPCgdwdXJwb3NlGAwgASgJEhQKDHJlcXVlc3RlZF9hdBgNIAEoCUIHCgVfcmVwb0IOCgxfYmFzZV9icmFuY2giZwoRU2FuZGJveFByb2dyZXNzZWQSEgoKc2FuZGJveF9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEg0KBWVwb2NoGAMgASgBEg0KBXBoYXNlGAQgASgJEgwKBHRleHQYBSABKAkigQEKDFNhbmRib3hSZWFkeRISCgpzYW5kYm94X2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDQoFZXBvY2gYAyABKAESJgoFcGxhY2UYBCABKAsyFy5oYW5nYXIudjEuU2FuZGJveFBsYWNlEhIKCmV4cGlyZXNfYXQYBSABKAkiZQoNU2FuZGJveEZhaWxlZBISCgpzYW5kYm94X2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDQoFZXBvY2gYAyABKAESDQoFcGhhc2UYBCABKAkSDgoGcmVhc29uGAUgASgJIlwKD1NhbmRib3hFeHBpcmluZxISCgpzYW5kYm94X2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDQoFZXBvY2gYAyABKAESEgoKZXhwaXJlc19hdBgEIAEoCSJJCg9TYW5kYm94RXh0ZW5kZWQSEgoKc2FuZGJveF9pZBgBIAEoCRISCgpleHBpcmVzX2F0GAIgASgJEg4KBnJlYXNvbhgDIAEoCSJuChdTYW5kYm94RGVzdHJveVJlcXVlc3RlZBISCgpzYW5kYm94X2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDQoFZXBvY2gYAyABKAESDQoFY2F1c2UYBCABKAkSDQoFZm9yY2UYBSABKAgiWAoQU2FuZGJveERlc3Ryb3llZBISCgpzYW5kYm94X2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDQoFZXBvY2gYAyABKAESDQoFY2F1c2UYBCABKAkiVAoLU2FuZGJveExvc3QSEgoKc2FuZGJveF9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEg0KBWVwb2NoGAMgASgBEg4KBnJlYXNvbhgEIAEoCSJXChJFbnZpcm9ubWVudERlZmluZWQSDQoFb3duZXIYASABKAkSDAoEbmFtZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgBEhMKC3JlY2lwZV9qc29uGAQgASgJIjEKEkVudmlyb25tZW50RGVsZXRlZBINCgVvd25lchgBIAEoCRIMCgRuYW1lGAIgASgJYgZwcm90bzM", [file_hangar_v1_common]);
+  fileDesc("ChdoYW5nYXIvdjEvc2FuZGJveC5wcm90bxIJaGFuZ2FyLnYxIpECChlTYW5kYm94UHJvdmlzaW9uUmVxdWVzdGVkEhIKCnNhbmRib3hfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRINCgVlcG9jaBgDIAEoARINCgVvd25lchgEIAEoCRITCgtlbnZpcm9ubWVudBgFIAEoCRIPCgdoYXJuZXNzGAYgASgJEhEKBHJlcG8YByABKAlIAIgBARIYCgtiYXNlX2JyYW5jaBgIIAEoCUgBiAEBEg4KBmJyYW5jaBgJIAEoCRILCgNjd2QYCiABKAkSDwoHcHVycG9zZRgLIAEoCRIUCgxyZXF1ZXN0ZWRfYXQYDCABKAlCBwoFX3JlcG9CDgoMX2Jhc2VfYnJhbmNoImcKEVNhbmRib3hQcm9ncmVzc2VkEhIKCnNhbmRib3hfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRINCgVlcG9jaBgDIAEoARINCgVwaGFzZRgEIAEoCRIMCgR0ZXh0GAUgASgJIp4BCgxTYW5kYm94UmVhZHkSEgoKc2FuZGJveF9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEg0KBWVwb2NoGAMgASgBEiYKBXBsYWNlGAQgASgLMhcuaGFuZ2FyLnYxLlNhbmRib3hQbGFjZRISCgpleHBpcmVzX2F0GAUgASgJEhsKE2Vudmlyb25tZW50X3ZlcnNpb24YBiABKAEiZQoNU2FuZGJveEZhaWxlZBISCgpzYW5kYm94X2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDQoFZXBvY2gYAyABKAESDQoFcGhhc2UYBCABKAkSDgoGcmVhc29uGAUgASgJIlwKD1NhbmRib3hFeHBpcmluZxISCgpzYW5kYm94X2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDQoFZXBvY2gYAyABKAESEgoKZXhwaXJlc19hdBgEIAEoCSJJCg9TYW5kYm94RXh0ZW5kZWQSEgoKc2FuZGJveF9pZBgBIAEoCRISCgpleHBpcmVzX2F0GAIgASgJEg4KBnJlYXNvbhgDIAEoCSJuChdTYW5kYm94RGVzdHJveVJlcXVlc3RlZBISCgpzYW5kYm94X2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDQoFZXBvY2gYAyABKAESDQoFY2F1c2UYBCABKAkSDQoFZm9yY2UYBSABKAgiWAoQU2FuZGJveERlc3Ryb3llZBISCgpzYW5kYm94X2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDQoFZXBvY2gYAyABKAESDQoFY2F1c2UYBCABKAkiVAoLU2FuZGJveExvc3QSEgoKc2FuZGJveF9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEg0KBWVwb2NoGAMgASgBEg4KBnJlYXNvbhgEIAEoCSJXChJFbnZpcm9ubWVudERlZmluZWQSDQoFb3duZXIYASABKAkSDAoEbmFtZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgBEhMKC3JlY2lwZV9qc29uGAQgASgJIjEKEkVudmlyb25tZW50RGVsZXRlZBINCgVvd25lchgBIAEoCRIMCgRuYW1lGAIgASgJYgZwcm90bzM", [file_hangar_v1_common]);
 
 /**
  * @generated from message hangar.v1.SandboxProvisionRequested
@@ -46,42 +46,37 @@ export type SandboxProvisionRequested = Message<"hangar.v1.SandboxProvisionReque
   environment: string;
 
   /**
-   * @generated from field: double environment_version = 6;
-   */
-  environmentVersion: number;
-
-  /**
-   * @generated from field: string harness = 7;
+   * @generated from field: string harness = 6;
    */
   harness: string;
 
   /**
-   * @generated from field: optional string repo = 8;
+   * @generated from field: optional string repo = 7;
    */
   repo?: string | undefined;
 
   /**
-   * @generated from field: optional string base_branch = 9;
+   * @generated from field: optional string base_branch = 8;
    */
   baseBranch?: string | undefined;
 
   /**
-   * @generated from field: string branch = 10;
+   * @generated from field: string branch = 9;
    */
   branch: string;
 
   /**
-   * @generated from field: string cwd = 11;
+   * @generated from field: string cwd = 10;
    */
   cwd: string;
 
   /**
-   * @generated from field: string purpose = 12;
+   * @generated from field: string purpose = 11;
    */
   purpose: string;
 
   /**
-   * @generated from field: string requested_at = 13;
+   * @generated from field: string requested_at = 12;
    */
   requestedAt: string;
 };
@@ -160,6 +155,13 @@ export type SandboxReady = Message<"hangar.v1.SandboxReady"> & {
    * @generated from field: string expires_at = 5;
    */
   expiresAt: string;
+
+  /**
+   * The version of the recipe that it was made from.
+   *
+   * @generated from field: double environment_version = 6;
+   */
+  environmentVersion: number;
 };
 
 /**

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { IDLE_MINUTES_MAX, TURN_MINUTES_MAX } from '../limits.ts';
+import {
+  branchSchema,
+  environmentNameSchema,
+  harnessNameSchema,
+  repoSchema,
+  secretNameSchema,
+  timeSchema,
+} from './names.ts';
+
+export const SETUP_COMMANDS_MAX = 64;
+export const SETUP_COMMAND_CHARACTERS_MAX = 16_384;
+export const ENV_VARS_MAX = 256;
+export const ENV_VAR_CHARACTERS_MAX = 32_768;
+export const MOUNTS_MAX = 16;
+export const ENVIRONMENT_SECRETS_MAX = 128;
+
+/** Paths that hangar or the system own inside a sandbox: a mount may not be at, over or below one. */
+const RESERVED_TARGETS = ['/workspace', '/home', '/root', '/run', '/proc', '/sys', '/dev', '/tmp'];
+
+const within = (path: string, directory: string): boolean =>
+  path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`);
+
+const absolutePathSchema = z
+  .string()
+  .max(4096)
+  .refine((path) => isPlainPath(path), {
+    message: 'use an absolute path without "..", "." and doubled or trailing slashes',
+  });
+
+function isPlainPath(path: string): boolean {
+  if (path === '/') return true;
+  if (!path.startsWith('/') || path.includes('\0')) return false;
+  return path
+    .slice(1)
+    .split('/')
+    .every((part) => part !== '' && part !== '.' && part !== '..');
+}
+
+export const mountSchema = z.strictObject({
+  /** A directory or file of the machine that makes the sandboxes. */
+  source: absolutePathSchema,
+  target: absolutePathSchema.refine(
+    (path) => !RESERVED_TARGETS.some((taken) => within(path, taken) || within(taken, path)),
+    { message: `not at, over or below ${RESERVED_TARGETS.join(', ')}` },
+  ),
+  read_only: z.boolean().default(true),
+});
+
+export const resourcesSchema = z.strictObject({
+  memory_mb: z.int().min(64).max(1_048_576).optional(),
+  cpus: z.number().min(0.1).max(256).optional(),
+  pids: z.int().min(16).max(1_000_000).optional(),
+});
+
+/**
+ * The recipe that sandboxes are made from [X1]. Strict: an unknown key is a mistake, not a wish.
+ * Minutes and megabytes are whole numbers; the last two bound parts of checkpoints.
+ */
+export const recipeSchema = z.strictObject({
+  name: environmentNameSchema,
+  image: z.string().min(1).max(500).optional(),
+  /** Allowed ones; all that are installed when left out. */
+  harnesses: z.array(harnessNameSchema).min(1).max(16).optional(),
+  /** Shell commands, in order, before the first turn. */
+  setup: z
+    .array(z.string().min(1).max(SETUP_COMMAND_CHARACTERS_MAX))
+    .max(SETUP_COMMANDS_MAX)
+    .default([]),
+  env: z
+    .record(secretNameSchema, z.string().max(ENV_VAR_CHARACTERS_MAX))
+    .refine((record) => Object.keys(record).length <= ENV_VARS_MAX, {
+      message: `at most ${ENV_VARS_MAX} variables`,
+    })
+    .default({}),
+  /** Names only; the values are set apart and injected per run [Z2]. */
+  secrets: z.array(secretNameSchema).max(ENVIRONMENT_SECRETS_MAX).default([]),
+  mounts: z.array(mountSchema).max(MOUNTS_MAX).default([]),
+  network: z.enum(['open', 'none']).default('open'),
+  resources: resourcesSchema.default({}),
+  repo: repoSchema.optional(),
+  base_branch: branchSchema.optional(),
+  /** 0: never suspended by itself. */
+  idle_minutes: z.int().min(0).max(IDLE_MINUTES_MAX).optional(),
+  turn_minutes: z.int().min(1).max(TURN_MINUTES_MAX).optional(),
+  retention: z.literal('git').default('git'),
+  session_max_part_mb: z.int().min(1).max(100_000).optional(),
+  session_max_untracked_mb: z.int().min(0).max(100_000).optional(),
+});
+export type Recipe = z.output<typeof recipeSchema>;
+/** As people write it: what has a default may be left out. */
+export type RecipeInput = z.input<typeof recipeSchema>;
+
+/** For PUT, where the path already names it. */
+export const recipeBodySchema = recipeSchema.partial({ name: true });
+
+export const environmentDocumentSchema = z
+  .object({
+    name: z.string(),
+    owner: z.string(),
+    /** Counts the changes of the recipe; the same recipe again keeps its version. */
+    version: z.int(),
+    recipe: recipeSchema,
+    created_at: timeSchema,
+    updated_at: timeSchema,
+  })
+  .meta({ id: 'Environment' });
+export type EnvironmentDocument = z.infer<typeof environmentDocumentSchema>;
