@@ -1,1 +1,13 @@
-export {};
+import 'reflect-metadata';
+import { hostname } from 'node:os';
+import { closeOnSignal, createLogger, readConfig } from '@hangar/service-kit';
+import { startCheckpoints } from './start.ts';
+
+const config = readConfig(process.env);
+const logger = createLogger({ service: 'checkpoints', level: config.logLevel });
+const service = await startCheckpoints(config, {
+  port: config.port,
+  instance: `${hostname()}:${config.port}`,
+  onError: (error) => logger.warn({ err: error }, 'will be tried again'),
+});
+closeOnSignal([service]);

@@ -1,1 +1,14 @@
-export {};
+import 'reflect-metadata';
+import { hostname } from 'node:os';
+import { closeOnSignal, createLogger, readConfig } from '@hangar/service-kit';
+import { startRuns } from './start.ts';
+
+const config = readConfig(process.env);
+const logger = createLogger({ service: 'runs', level: config.logLevel });
+const service = await startRuns(config, {
+  port: config.port,
+  instance: `${hostname()}:${config.port}`,
+  envVars: process.env,
+  onError: (error) => logger.warn({ err: error }, 'will be tried again'),
+});
+closeOnSignal([service]);

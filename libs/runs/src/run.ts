@@ -9,6 +9,8 @@ export interface Run {
   delivered: boolean;
   /** Why it shall stop, once somebody said so. */
   cancelling: string | null;
+  /** From here the turn's time limit counts, also over a restart of the service. */
+  started_at: string | null;
 }
 
 export type RunState = Run | null;
@@ -17,11 +19,11 @@ export const initialState: RunState = null;
 
 export function evolve(state: RunState, event: RunEvent): RunState {
   if (event.type === 'RunRequested')
-    return { request: event.data, status: 'requested', delivered: false, cancelling: null };
+    return { request: event.data, status: 'requested', delivered: false, cancelling: null, started_at: null };
   if (!state) throw new Error(`${event.type} before RunRequested: the log is broken`);
   switch (event.type) {
     case 'RunStarted':
-      return { ...state, status: 'started' };
+      return { ...state, status: 'started', started_at: event.data.started_at };
     case 'RunMessageDelivered':
       return { ...state, delivered: true };
     case 'RunCancelRequested':

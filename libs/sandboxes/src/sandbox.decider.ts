@@ -7,7 +7,7 @@ export interface SandboxCommands {
   MarkReady: { place: SandboxPlace; expires_at: string; environment_version: number };
   MarkFailed: { phase: string; reason: string };
   MarkLost: { reason: string };
-  ExpireSandbox: object;
+  ExpireSandbox: { busy?: boolean };
   ExtendSandbox: { expires_at: string; reason: string };
   DestroySandbox: { cause: string; force: boolean };
   MarkDestroyed: { cause: string };
@@ -44,9 +44,16 @@ export function decide(s: SandboxState, command: SandboxCommand): SandboxEvent[]
     case 'ExpireSandbox':
       if (s.status !== 'ready' || s.expiring || !s.expires_at) return [];
       if (s.expires_at > command.now) return [];
-      return [{ type: 'SandboxExpiring', data: { ...about, expires_at: s.expires_at } }];
+      return [
+        {
+          type: 'SandboxExpiring',
+          data: { ...about, expires_at: s.expires_at, busy: command.data.busy ?? false },
+        },
+      ];
     case 'ExtendSandbox':
       if (s.status !== 'ready') return [];
+      // The same wish again; only one that gives more time, or ends the wait for an answer, counts.
+      if (!s.expiring && s.expires_at && command.data.expires_at <= s.expires_at) return [];
       return [{ type: 'SandboxExtended', data: { sandbox_id, ...command.data } }];
     case 'DestroySandbox':
       if (s.status === 'destroying' || s.status === 'destroyed') return [];

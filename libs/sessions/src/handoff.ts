@@ -1,10 +1,10 @@
 import { HANDOFF_BYTES_MAX } from '@hangar/contracts';
+import { clip } from './clip.ts';
 import type { Session } from './session.ts';
 
 const MESSAGE_CHARACTERS_MAX = 2000;
-
-const clip = (text: string, max: number): string =>
-  text.length <= max ? text : `${text.slice(0, max)} [cut, ${text.length - max} characters more]`;
+/** Room for the line that says how many turns are left out. */
+const OMITTED_BYTES_MAX = 64;
 
 /**
  * The account of a session for an agent that has no memory of it (seeds/000 5.5): the original
@@ -27,7 +27,7 @@ export function handoffText(s: Session): string {
   let left = 0;
   for (const t of [...turns].reverse()) {
     const next = account(t);
-    if (Buffer.byteLength(head + tail + next) > HANDOFF_BYTES_MAX) break;
+    if (Buffer.byteLength(head + tail + next) > HANDOFF_BYTES_MAX - OMITTED_BYTES_MAX) break;
     tail = next + tail;
     left += 1;
   }

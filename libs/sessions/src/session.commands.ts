@@ -23,7 +23,7 @@ export interface SessionCommands {
   FailStart: { sandbox_id: string; phase: string; reason: string };
   LoseSandbox: { sandbox_id: string; reason: string };
   FinishRelease: { sandbox_id: string; cause: string };
-  KeepOrSuspend: { sandbox_id: string };
+  KeepOrSuspend: { sandbox_id: string; busy?: boolean };
 
   FinishRestore: { checkpoint_id: string; epoch: number; continuity: Continuity };
   TryOlderCheckpoint: { checkpoint_id: string; epoch: number; error: string };
@@ -43,7 +43,7 @@ export interface SessionCommands {
   };
   LoseTurn: { run_id: string; turn: number; reason: string; sandbox_gone: boolean };
 
-  RecordCheckpoint: Omit<SessionEvents['CheckpointRecorded'], 'bytes'>;
+  RecordCheckpoint: Omit<SessionEvents['CheckpointRecorded'], 'bytes'> & { epoch: number };
   NoteUnchanged: { checkpoint_id: string; same_as: string; reason: string; turn: number };
   MissCheckpoint: { checkpoint_id: string; reason: string; error: string };
 
@@ -51,6 +51,7 @@ export interface SessionCommands {
   SuspendIfIdle: { last_active_at: string | null; busy: boolean };
   CheckpointIfDue: { checkpoint_minutes: number };
   FailIfLate: { start_deadline_minutes: number };
+  SuspendIfReleaseLate: { release_deadline_minutes: number };
 }
 
 export type SessionCommandName = keyof SessionCommands;

@@ -30,7 +30,13 @@ import {
   noteStartPhase,
   tryOlderCheckpoint,
 } from './decide/sandbox.ts';
-import { checkpointIfDue, keepOrSuspend, suspendIfIdle, suspendSession } from './decide/suspend.ts';
+import {
+  checkpointIfDue,
+  keepOrSuspend,
+  suspendIfIdle,
+  suspendIfReleaseLate,
+  suspendSession,
+} from './decide/suspend.ts';
 import { finishTurn, loseTurn, noteDelivery, noteTurnStarted } from './decide/turn.ts';
 import type { SessionCommand } from './session.commands.ts';
 import type { Session, SessionState } from './session.ts';
@@ -124,5 +130,7 @@ function decideFor(
       return checkpointIfDue(s, command);
     case 'FailIfLate':
       return failIfLate(s, command);
+    case 'SuspendIfReleaseLate':
+      return suspendIfReleaseLate(s, command);
   }
 }

@@ -1,9 +1,12 @@
-import type { SessionEvent, SessionEvents } from '@hangar/contracts';
+import { MESSAGES_QUEUED_MAX, type SessionEvent, type SessionEvents } from '@hangar/contracts';
 import { evolveCheckpoint } from './evolve/checkpoint.ts';
 import { evolveEnd } from './evolve/end.ts';
 import { evolveStart } from './evolve/start.ts';
 import { evolveTurn } from './evolve/turn.ts';
 import { inFlightMessage, type QueuedMessage, type Session, type SessionState } from './session.ts';
+
+/** Messages taken back that are remembered, a few full queues of them. */
+const TAKEN_BACK_MAX = 4 * MESSAGES_QUEUED_MAX;
 
 /** Folds one event; knows every event of its stream, so that a new one does not compile without a line here. */
 export function evolve(state: SessionState, event: SessionEvent): SessionState {
@@ -35,9 +38,12 @@ function created(d: SessionEvents['SessionCreated']): Session {
     state_reason: 'created',
     epoch: 0,
     checkpoint_number: 0,
+    attached_epoch: 0,
+    checkpoint_settled: 0,
     checkpointing: null,
     last_checkpoint_at: d.created_at,
     queue: [],
+    taken_back: [],
     turns: [],
     checkpoints: [],
     continuity: null,
@@ -56,8 +62,13 @@ function evolveSession(s: Session, event: LaterEvent): Session {
       return { ...s, idle_minutes: event.data.idle_minutes };
     case 'MessageQueued':
       return { ...s, queue: enqueue(s, event.data) };
-    case 'MessageDelivered':
     case 'MessageTakenBack':
+      return {
+        ...s,
+        queue: s.queue.filter((m) => m.message_id !== event.data.message_id),
+        taken_back: [...s.taken_back, event.data.message_id].slice(-TAKEN_BACK_MAX),
+      };
+    case 'MessageDelivered':
     case 'MessageFailed':
       return {
         ...s,

@@ -28,8 +28,10 @@ function translate(event: AnyEvent, now: string): SessionCommand | null {
       const { sandbox_id, phase, reason } = event.data;
       return { type: 'FailStart', now, data: { sandbox_id, phase, reason } };
     }
-    case 'SandboxExpiring':
-      return { type: 'KeepOrSuspend', now, data: { sandbox_id: event.data.sandbox_id } };
+    case 'SandboxExpiring': {
+      const { sandbox_id, busy = false } = event.data;
+      return { type: 'KeepOrSuspend', now, data: { sandbox_id, busy } };
+    }
     case 'SandboxDestroyed': {
       const { sandbox_id, cause } = event.data;
       return { type: 'FinishRelease', now, data: { sandbox_id, cause } };
@@ -61,7 +63,7 @@ function translate(event: AnyEvent, now: string): SessionCommand | null {
       return { type: 'LoseTurn', now, data: { run_id, turn, reason, sandbox_gone } };
     }
     case 'CheckpointTaken': {
-      const { session_id: _session, epoch: _epoch, ...data } = event.data;
+      const { session_id: _session, ...data } = event.data;
       return { type: 'RecordCheckpoint', now, data };
     }
     case 'CheckpointSkipped': {

@@ -1,5 +1,8 @@
 import { CHECKPOINT_DEADLINE_MINUTES, TURN_GRACE_MINUTES } from '@hangar/contracts';
-import { turnOf, type Session } from './session.ts';
+import { turnOf, type Phase, type Session } from './session.ts';
+
+/** A sandbox that did not say for this long that it is gone is no longer waited for. */
+export const RELEASE_DEADLINE_MINUTES = 15;
 
 export interface SessionSettings {
   startDeadlineMinutes: number;
@@ -8,7 +11,7 @@ export interface SessionSettings {
 
 /** What the clock has to remind a session of; kinds are unique within a session. */
 export interface WantedTimer {
-  kind: 'start' | 'idle' | 'interval' | 'checkpoint' | 'turn';
+  kind: 'start' | 'idle' | 'interval' | 'checkpoint' | 'turn' | 'release';
   dueAt: string;
 }
 
@@ -36,13 +39,6 @@ export function wantedTimers(s: Session, settings: SessionSettings): WantedTimer
         dueAt: plusMinutes(phase.since, settings.startDeadlineMinutes),
       });
       break;
-    case 'IDLE':
-      timers.push(...idleTimer(s, phase.since));
-      if (!s.checkpointing) timers.push(interval(s, settings));
-      break;
-    case 'INTERRUPTED':
-      if (phase.sandbox) timers.push(...idleTimer(s, phase.since));
-      break;
     case 'ACTIVE':
       if (phase.step === 'ended') break;
       timers.push({
@@ -52,19 +48,44 @@ export function wantedTimers(s: Session, settings: SessionSettings): WantedTimer
           s.turn_minutes + TURN_GRACE_MINUTES,
         ),
       });
-      if (phase.step === 'running' && !s.checkpointing) timers.push(interval(s, settings));
+      break;
+    case 'SUSPENDING':
+      if (phase.release_requested_at === null) break;
+      timers.push({
+        kind: 'release',
+        dueAt: plusMinutes(phase.release_requested_at, RELEASE_DEADLINE_MINUTES),
+      });
       break;
     default:
       break;
   }
+  if (mayIdle(s)) timers.push({ kind: 'idle', dueAt: plusMinutes(s.phase.since, s.idle_minutes) });
+  if (wantsInterval(s))
+    timers.push({
+      kind: 'interval',
+      dueAt: plusMinutes(s.last_checkpoint_at, settings.checkpointMinutes),
+    });
   return timers;
 }
 
-function idleTimer(s: Session, since: string): WantedTimer[] {
-  return s.idle_minutes === 0 ? [] : [{ kind: 'idle', dueAt: plusMinutes(since, s.idle_minutes) }];
+type AtRest = Session & { phase: Extract<Phase, { state: 'IDLE' | 'INTERRUPTED' }> };
+
+/**
+ * Whether rest may end in a suspend. A suspend that was refused because the work cannot be saved
+ * whole waits for the person or for a checkpoint that is complete, not for the clock.
+ */
+export function mayIdle(s: Session): s is AtRest {
+  const { phase } = s;
+  if (s.idle_minutes === 0 || s.checkpointing) return false;
+  if (phase.state !== 'IDLE' && phase.state !== 'INTERRUPTED') return false;
+  return phase.sandbox !== null && !s.attention.some((c) => c.kind === 'limit');
 }
 
-const interval = (s: Session, settings: SessionSettings): WantedTimer => ({
-  kind: 'interval',
-  dueAt: plusMinutes(s.last_checkpoint_at, settings.checkpointMinutes),
-});
+/** While work may change, and while the newest attempt to save it did not succeed. */
+export function wantsInterval(s: Session): boolean {
+  const { phase } = s;
+  if (s.checkpointing) return false;
+  if (phase.state === 'INTERRUPTED')
+    return phase.sandbox !== null && s.attention.some((c) => c.kind === 'limit');
+  return phase.state === 'IDLE' || (phase.state === 'ACTIVE' && phase.step === 'running');
+}

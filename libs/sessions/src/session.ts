@@ -82,10 +82,16 @@ export type Phase =
   | {
       state: 'SUSPENDING';
       sandbox: SandboxHold;
+      /** The work is being saved, then the sandbox is let go of. */
       step: 'checkpoint' | 'release';
       automatic: boolean;
+      /** A person gave up what cannot be saved [X3]. */
       force: boolean;
       reason: string;
+      /** When the release was asked for; null before that. */
+      release_requested_at: string | null;
+      /** The interrupted turn that a person has still to decide on after it [S3]. */
+      interrupted_turn: number | null;
     }
   | { state: 'SUSPENDED' }
   | { state: 'INTERRUPTED'; sandbox: SandboxHold | null; turn: number; since: string }
@@ -116,10 +122,16 @@ export interface Session {
   /** Sandboxes and checkpoints asked for so far: the next one's number is one more. */
   epoch: number;
   checkpoint_number: number;
+  /** The epoch of the newest sandbox that work could happen in: older ones are behind it. */
+  attached_epoch: number;
+  /** Number of the newest checkpoint that was taken or found still good. */
+  checkpoint_settled: number;
   /** The checkpoint being taken; one at a time. */
   checkpointing: { id: string; reason: string; due_at: string } | null;
   last_checkpoint_at: string;
   queue: QueuedMessage[];
+  /** Ids of the newest messages taken back, so that none comes again when sent twice [M4]. */
+  taken_back: string[];
   turns: Turn[];
   checkpoints: SessionCheckpoint[];
   continuity: Continuity | null;
@@ -131,6 +143,10 @@ export interface Session {
 export type SessionState = Session | null;
 
 export const initialState: SessionState = null;
+
+/** The number in `ckp-1a2b3c4d-7` and the like: which of its kind in this session it is, from 1. */
+export const partNumber = (partId: string): number =>
+  Number(partId.slice(partId.lastIndexOf('-') + 1));
 
 /** The sandbox the session holds now, in whatever state. */
 export const heldSandbox = (s: Session): SandboxHold | null =>

@@ -1,6 +1,6 @@
 import { HangarError, type SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
-import { turnOf, type Session, type SessionCheckpoint } from '../session.ts';
+import { partNumber, turnOf, type Session, type SessionCheckpoint } from '../session.ts';
 import { ended } from './lifecycle.ts';
 import {
   always,
@@ -8,10 +8,12 @@ import {
   clearCards,
   inOrder,
   interrupted,
+  isLimited,
   newestComplete,
   raise,
   release,
   turnOrIdle,
+  whyCut,
   type Step,
 } from './steps.ts';
 
@@ -26,27 +28,16 @@ export function takeCheckpoint(s: Session, { now }: CommandOf<'TakeCheckpoint'>)
   return checkpointDue('manual', now)(s);
 }
 
-/**
- * A checkpoint that is not the one being taken is late: the session went on without it, so its
- * blobs go. The same one told twice is quiet.
- */
+/** The same one told twice is quiet; one that is not waited for any more is late. */
 export function recordCheckpoint(
   s: Session,
   { data, now }: CommandOf<'RecordCheckpoint'>,
 ): SessionEvent[] {
   if (s.checkpoints.some((c) => c.id === data.checkpoint_id)) return [];
-  if (s.checkpointing?.id !== data.checkpoint_id)
-    return [
-      {
-        type: 'CheckpointsDropped',
-        data: { session_id: s.id, checkpoint_ids: [data.checkpoint_id], reason: 'late' },
-      },
-    ];
-  const bytes = data.parts.reduce((sum, p) => sum + p.size, 0);
+  if (s.checkpointing?.id !== data.checkpoint_id) return recordLate(s, data);
   return inOrder(
     s,
-    always({ type: 'CheckpointRecorded', data: { ...data, bytes } }),
-    data.complete ? clearCards('limit', 'a complete checkpoint was taken') : () => [],
+    recorded(data),
     prune,
     afterCheckpoint(
       data.reason,
@@ -54,6 +45,42 @@ export function recordCheckpoint(
       data.checkpoint_id,
       now,
     ),
+  );
+}
+
+const recorded = ({ epoch: _epoch, ...data }: CommandOf<'RecordCheckpoint'>['data']): Step => {
+  const bytes = data.parts.reduce((sum, p) => sum + p.size, 0);
+  return (s) =>
+    inOrder(
+      s,
+      always({ type: 'CheckpointRecorded', data: { ...data, bytes } }),
+      data.complete ? clearCards('limit', 'a complete checkpoint was taken') : () => [],
+    );
+};
+
+/**
+ * A deadline passed, or the sandbox went away, before word of it came. It is work that was saved:
+ * as long as no later checkpoint and no later sandbox came after it, it is kept. Otherwise the
+ * session went on without it, a late writer changes nothing [M5], and its blobs go.
+ */
+function recordLate(s: Session, data: CommandOf<'RecordCheckpoint'>['data']): SessionEvent[] {
+  const number = partNumber(data.checkpoint_id);
+  const isLive = s.phase.state !== 'ARCHIVED' && s.phase.state !== 'DELETED';
+  const isNewest = number > s.checkpoint_settled && number <= s.checkpoint_number;
+  if (!isLive || !isNewest || data.epoch !== s.attached_epoch)
+    return [
+      {
+        type: 'CheckpointsDropped',
+        data: { session_id: s.id, checkpoint_ids: [data.checkpoint_id], reason: 'late' },
+      },
+    ];
+  return inOrder(
+    s,
+    recorded(data),
+    data.complete
+      ? clearCards('lost_state', 'its newest checkpoint came after all', `sandbox-${data.epoch}`)
+      : () => [],
+    prune,
   );
 }
 
@@ -69,6 +96,7 @@ export function noteUnchanged(
       type: 'CheckpointStillGood',
       data: { checkpoint_id: data.same_as, reason: data.reason, turn: data.turn },
     }),
+    same?.complete ? clearCards('limit', 'a complete checkpoint is still good') : () => [],
     afterCheckpoint(data.reason, same?.complete ? 'complete' : 'incomplete', data.same_as, now),
   );
 }
@@ -79,17 +107,18 @@ export function missCheckpoint(
   { data, now }: CommandOf<'MissCheckpoint'>,
 ): SessionEvent[] {
   if (s.checkpointing?.id !== data.checkpoint_id) return [];
+  const { id, reason } = s.checkpointing;
+  const error = data.error || 'no reason was given';
+  const text = `a checkpoint (${reason}) could not be taken: ${error}`;
   return inOrder(
     s,
-    always({ type: 'CheckpointMissed', data: { ...data, missed_at: now } }),
-    raise(
-      'limit',
-      data.checkpoint_id,
-      `a checkpoint (${data.reason}) could not be taken: ${data.error}`,
-      [],
-      now,
-    ),
-    afterCheckpoint(data.reason, 'missed', data.checkpoint_id, now),
+    always({
+      type: 'CheckpointMissed',
+      data: { checkpoint_id: id, reason, error, missed_at: now },
+    }),
+    // One card for as long as it goes on: a store that is away all day is one thing to see to.
+    (after) => (isLimited(after) ? [] : raise('limit', id, text, [], now)(after)),
+    afterCheckpoint(reason, 'missed', id, now),
   );
 }
 
@@ -100,7 +129,9 @@ const prune: Step = (s) => {
     if (c) kept.add(c.id);
   };
   keep(newestComplete(s));
-  keep(s.checkpoints.findLast((c) => c.reason === 'turn'));
+  // Also one that was taken for another reason and found still good at the turn's end.
+  const atTurnEnds = new Set(s.turns.map((t) => t.checkpoint_id));
+  keep(s.checkpoints.findLast((c) => c.reason === 'turn' || atTurnEnds.has(c.id)));
   const dropped = s.checkpoints.filter((c) => !kept.has(c.id)).map((c) => c.id);
   return dropped.length
     ? [
@@ -123,19 +154,21 @@ const afterCheckpoint =
       case 'ACTIVE': {
         if (phase.step !== 'ended') return [];
         if (reason !== 'turn') return checkpointDue('turn', now)(s);
-        const turn = turnOf(s, phase.turn);
-        return turn?.outcome === 'interrupted'
-          ? interrupted(phase.turn, turn.error ?? 'it was cut', false, now)(s)
-          : turnOrIdle(`turn ${phase.turn} ${turn?.outcome}`, now)(s);
+        const outcome = turnOf(s, phase.turn)?.outcome;
+        return outcome === 'interrupted'
+          ? interrupted(phase.turn, whyCut(s, phase.turn), false, now)(s)
+          : turnOrIdle(`turn ${phase.turn} ${outcome}`, now)(s);
       }
       case 'SUSPENDING':
         if (phase.step !== 'checkpoint') return [];
         if (reason !== 'suspend') return checkpointDue('suspend', now)(s);
-        return result === 'complete' || phase.force
-          ? release(phase.sandbox, 'suspend', phase.force, checkpointId)(s)
-          : abortSuspend(result, now)(s);
+        if (result === 'complete')
+          return release(phase.sandbox, { cause: 'suspend', now, checkpointId })(s);
+        return phase.force
+          ? release(phase.sandbox, { cause: 'suspend', now })(s)
+          : abortSuspend(result, phase.interrupted_turn, now)(s);
       case 'IDLE':
-        return s.queue.length ? turnOrIdle('', now)(s) : [];
+        return s.queue.length ? turnOrIdle('a message waits', now)(s) : [];
       default:
         return [];
     }
@@ -143,7 +176,7 @@ const afterCheckpoint =
 
 /** Without a complete checkpoint the sandbox is kept, and a person is told [X3]. */
 const abortSuspend =
-  (result: Result, now: string): Step =>
+  (result: Result, interruptedTurn: number | null, now: string): Step =>
   (s) => {
     const skipped = s.checkpoints.at(-1)?.skipped ?? [];
     const what =
@@ -154,7 +187,11 @@ const abortSuspend =
     return inOrder(
       s,
       always({ type: 'SuspendAborted', data: { reason } }),
+      clearCards('limit', 'the refused suspend says more'),
       raise('limit', `suspend-${s.checkpoint_number}`, reason, ['suspend --force'], now),
-      turnOrIdle(reason, now),
+      (after) =>
+        interruptedTurn === null
+          ? turnOrIdle(reason, now)(after)
+          : interrupted(interruptedTurn, whyCut(after, interruptedTurn), false, now)(after),
     );
   };

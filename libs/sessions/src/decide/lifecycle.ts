@@ -1,6 +1,8 @@
 import { HangarError, type SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
-import { heldSandbox, type Session, type SessionState } from '../session.ts';
+import { evolve } from '../session.evolve.ts';
+import { heldSandbox, type Phase, type Session, type SessionState } from '../session.ts';
+import { cancelTurn, cutTurn, missPending } from './cut.ts';
 import { always, inOrder, release, requestSandbox, resume, type Step } from './steps.ts';
 
 export function createSession(
@@ -13,22 +15,8 @@ export function createSession(
   const first: SessionEvent[] = message
     ? [{ type: 'MessageQueued', data: { ...message, mode: 'auto', queued_at: now } }]
     : [];
-  return [created, ...first, ...firstSandbox(data, now)];
-}
-
-function firstSandbox(d: CommandOf<'CreateSession'>['data'], now: string): SessionEvent[] {
-  const blank = { id: d.session_id, epoch: 0, checkpoints: [], turns: [] };
-  const asked = {
-    ...blank,
-    owner: d.owner,
-    environment: d.environment,
-    harness: d.harness,
-    repo: d.repo ?? null,
-    base_branch: d.base_branch ?? null,
-    branch: d.branch,
-    cwd: d.cwd,
-  } as unknown as Session;
-  return requestSandbox(now)(asked);
+  const blank = evolve(null, created) as Session;
+  return [created, ...inOrder(blank, always(...first), requestSandbox(now))];
 }
 
 /** Opening what is open is quiet; opening what is going away waits for it [R6]. */
@@ -89,26 +77,46 @@ const dropAll =
         ]
       : [];
 
-/** A running turn is never killed by an ending; the person stops it first. */
-function refuseWhileActive(s: Session, verb: string): void {
-  const { phase } = s;
-  if (phase.state === 'ACTIVE')
-    throw new HangarError('conflict', `turn ${phase.turn} is still at work; nothing was changed`, {
-      hint: `interrupt it first, then ${verb}`,
-    });
-  if (phase.state === 'SUSPENDING')
+/** A turn at work is never killed by an ending; the person stops it first. */
+export function stillActive(phase: Extract<Phase, { state: 'ACTIVE' }>, verb: string): HangarError {
+  return phase.step === 'ended'
+    ? new HangarError('conflict', `turn ${phase.turn} has ended, and its work is being saved`, {
+        hint: `${verb} in a moment`,
+      })
+    : new HangarError('conflict', `turn ${phase.turn} is at work; it goes on undisturbed`, {
+        hint: `interrupt it first, then ${verb}`,
+      });
+}
+
+function refuseWhileBusy(s: Session, verb: string): void {
+  if (s.phase.state === 'ACTIVE') throw stillActive(s.phase, verb);
+  if (s.phase.state === 'SUSPENDING')
     throw new HangarError('conflict', 'the session is being suspended; nothing was changed', {
       hint: `${verb} it when it is suspended`,
     });
 }
 
+/** Nothing is left open: the turn, its checkpoint, each message and each card gets its end. */
+const windUp = (reason: string, now: string): Step[] => [
+  (s) => {
+    if (s.phase.state !== 'ACTIVE' || s.phase.step === 'ended') return [];
+    const { turn } = s.phase;
+    return inOrder(s, always(...cancelTurn(s, reason)), cutTurn(turn, reason, now));
+  },
+  missPending(reason, now),
+  (s) =>
+    s.queue.map((m) => ({ type: 'MessageFailed', data: { message_id: m.message_id, reason } })),
+  (s) => s.attention.map((c) => ({ type: 'AttentionCleared', data: { card_id: c.id, reason } })),
+];
+
 export function archiveSession(s: Session, { now }: CommandOf<'ArchiveSession'>): SessionEvent[] {
   if (s.phase.state === 'ARCHIVED') return [];
   if (s.phase.state === 'DELETED') throw ended(s);
-  refuseWhileActive(s, 'archive');
+  refuseWhileBusy(s, 'archive');
   return inOrder(
     s,
-    release(heldSandbox(s), 'archive', true),
+    ...windUp('the session was archived', now),
+    release(heldSandbox(s), { cause: 'archive', now }),
     dropAll('archived'),
     always({ type: 'SessionArchived', data: { archived_at: now } }),
   );
@@ -119,10 +127,11 @@ export function deleteSession(
   { data, now }: CommandOf<'DeleteSession'>,
 ): SessionEvent[] {
   if (s.phase.state === 'DELETED') return [];
-  if (!data.force) refuseWhileActive(s, 'delete');
+  if (!data.force) refuseWhileBusy(s, 'delete');
   return inOrder(
     s,
-    release(heldSandbox(s), 'delete', true),
+    ...windUp('the session was deleted', now),
+    release(heldSandbox(s), { cause: 'delete', now }),
     dropAll('deleted'),
     always({
       type: 'SessionDeleted',

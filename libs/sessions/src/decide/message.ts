@@ -1,6 +1,7 @@
 import { HangarError, MESSAGES_QUEUED_MAX, deriveId, type SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
 import { inFlightMessage, turnOf, type Session } from '../session.ts';
+import { cancelTurn } from './cut.ts';
 import { ended } from './lifecycle.ts';
 import { always, clearCards, inOrder, resume, turnOrIdle, type Step } from './steps.ts';
 
@@ -10,6 +11,7 @@ export function sendMessage(s: Session, { data, now }: CommandOf<'SendMessage'>)
   if (phase.state === 'ARCHIVED' || phase.state === 'DELETED') throw ended(s);
   const known =
     s.queue.some((m) => m.message_id === data.message_id) ||
+    s.taken_back.includes(data.message_id) ||
     s.turns.some((t) => t.message_id === data.message_id);
   if (known) return [];
   if (s.queue.length >= MESSAGES_QUEUED_MAX)
@@ -28,8 +30,7 @@ const wake =
     const { phase } = s;
     switch (phase.state) {
       case 'IDLE':
-        // A checkpoint being taken sees a still tree; the turn starts when it is recorded.
-        return s.checkpointing ? [] : turnOrIdle('', now)(s);
+        return s.checkpointing ? [] : turnOrIdle('a message arrived', now)(s);
       case 'SUSPENDED':
       case 'FAILED':
         return resume('a message arrived', now)(s);
@@ -46,21 +47,15 @@ export function takeBackMessage(
   { data }: CommandOf<'TakeBackMessage'>,
 ): SessionEvent[] {
   const id = data.message_id;
+  if (s.phase.state === 'ARCHIVED' || s.phase.state === 'DELETED') throw ended(s);
+  if (s.taken_back.includes(id)) return [];
   if (inFlightMessage(s) === id || s.turns.some((t) => t.message_id === id))
-    throw new HangarError('conflict', 'the agent already has this message', {
+    throw new HangarError('conflict', 'the agent has this message, or is being given it', {
       hint: 'interrupt the turn to stop the work on it',
     });
   if (!s.queue.some((m) => m.message_id === id))
     throw new HangarError('not_found', `no message ${id} waits in this session`);
   return [{ type: 'MessageTakenBack', data: { message_id: id } }];
-}
-
-function cancelTurn(s: Session, reason: string): SessionEvent[] {
-  const { phase } = s;
-  if (phase.state !== 'ACTIVE' || phase.step === 'cancelling' || phase.step === 'ended') return [];
-  const run_id = turnOf(s, phase.turn)?.run_id ?? '';
-  const data = { turn: phase.turn, run_id, session_id: s.id, reason };
-  return [{ type: 'TurnCancelRequested', data }];
 }
 
 /** Stops the running turn and keeps its work; the queue stays [M4] [M8]. */

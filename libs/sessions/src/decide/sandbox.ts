@@ -1,9 +1,16 @@
 import type { Continuity, SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
-import { heldSandbox, type Session, type SessionCheckpoint } from '../session.ts';
+import {
+  heldSandbox,
+  turnOf,
+  type SandboxHold,
+  type Session,
+  type SessionCheckpoint,
+} from '../session.ts';
+import { interruptLost, letGoOfLost, missPending } from './cut.ts';
 import {
   always,
-  cutTurn,
+  clearCards,
   inOrder,
   interrupted,
   newest,
@@ -12,9 +19,9 @@ import {
   resume,
   safeUpTo,
   turnOrIdle,
+  whyCut,
   type Step,
 } from './steps.ts';
-import { missPending } from './turn.ts';
 
 /** Only the sandbox that the session holds may speak; an older one is quiet [M5]. */
 const holds = (s: Session, sandboxId: string): boolean => heldSandbox(s)?.id === sandboxId;
@@ -26,8 +33,13 @@ export function noteStartPhase(s: Session, { data }: CommandOf<'NoteStartPhase'>
   const { phase } = s;
   if (!holds(s, data.sandbox_id)) return [];
   if (phase.state !== 'STARTING' && phase.state !== 'RESUMING') return [];
-  if (phase.sandbox.place || (phase.step === data.phase && phase.text === data.text)) return [];
-  return [{ type: 'StartPhaseChanged', data: { phase: data.phase, text: data.text } }];
+  if (
+    phase.sandbox.place ||
+    (phase.step === data.phase && phase.text === (data.text || data.phase))
+  )
+    return [];
+  const text = data.text || data.phase;
+  return [{ type: 'StartPhaseChanged', data: { phase: data.phase, text } }];
 }
 
 export function attachSandbox(
@@ -121,7 +133,7 @@ const resumed =
 function openRestore(s: Session, data: { checkpoint_id: string; epoch: number }): boolean {
   const { phase } = s;
   return (
-    phase.state === 'RESUMING' &&
+    (phase.state === 'RESUMING' || phase.state === 'STARTING') &&
     phase.sandbox.epoch === data.epoch &&
     phase.restoring?.checkpoint_id === data.checkpoint_id
   );
@@ -138,16 +150,20 @@ export function finishRestore(
   return resumed(data.checkpoint_id, turnsOlder, data.continuity, now)(s);
 }
 
+const attemptOf = (s: Session): number =>
+  s.phase.state === 'RESUMING' || s.phase.state === 'STARTING'
+    ? (s.phase.restoring?.attempt ?? 0)
+    : 0;
+
 /** One bad checkpoint cannot brick a session: the older ones are tried in turn [R1]. */
 export function tryOlderCheckpoint(
   s: Session,
   { data, now }: CommandOf<'TryOlderCheckpoint'>,
 ): SessionEvent[] {
-  const { phase } = s;
-  if (!openRestore(s, data) || phase.state !== 'RESUMING') return [];
+  if (!openRestore(s, data)) return [];
   const index = s.checkpoints.findIndex((c) => c.id === data.checkpoint_id);
   const older = s.checkpoints[index - 1];
-  if (older) return restore(older, (phase.restoring?.attempt ?? 0) + 1)(s);
+  if (older) return restore(older, attemptOf(s) + 1)(s);
   const reason = `no checkpoint could be restored, the last because: ${data.error}; all are kept`;
   return fail('restoring', reason, now)(s);
 }
@@ -157,13 +173,13 @@ const fail =
   (s) =>
     inOrder(
       s,
-      release(heldSandbox(s), 'failed', true),
+      release(heldSandbox(s), { cause: 'failed', now }),
       always({ type: 'SessionFailed', data: { phase, reason, failed_at: now } }),
     );
 
 export function failStart(s: Session, { data, now }: CommandOf<'FailStart'>): SessionEvent[] {
   if (!holds(s, data.sandbox_id) || !starting(s)) return [];
-  return fail(data.phase, data.reason, now)(s);
+  return fail(data.phase, data.reason || `failed while ${data.phase}`, now)(s);
 }
 
 /** The start deadline [S4]: past it the last phase is the reason, and `open` tries again. */
@@ -179,17 +195,15 @@ export function failIfLate(s: Session, { data, now }: CommandOf<'FailIfLate'>): 
   )(s);
 }
 
-const released = (s: Session, cause: string): SessionEvent => {
-  const hold = heldSandbox(s);
-  return {
-    type: 'SandboxReleased',
-    data: { sandbox_id: hold?.id ?? '', epoch: hold?.epoch ?? 0, cause },
-  };
-};
-
-const suspended =
+/** Rest without a sandbox; an interrupted turn still waits for its decision [S3]. */
+export const suspended =
   (reason: string, now: string): Step =>
   (s) => {
+    const { phase } = s;
+    if (phase.state === 'SUSPENDING' && phase.interrupted_turn !== null) {
+      const turn = phase.interrupted_turn;
+      return interrupted(turn, whyCut(s, turn), true, now)(s);
+    }
     const checkpoint = newest(s);
     return inOrder(
       s,
@@ -201,6 +215,7 @@ const suspended =
           suspended_at: now,
         },
       }),
+      clearCards('limit', 'the sandbox is gone'),
       (after) => (after.queue.length ? resume('a message waits', now)(after) : []),
     );
   };
@@ -211,68 +226,66 @@ export function finishRelease(s: Session, command: CommandOf<'FinishRelease'>): 
   const { phase } = s;
   if (!holds(s, data.sandbox_id)) return [];
   if (phase.state === 'SUSPENDING' && phase.step === 'release')
-    return inOrder(s, always(released(s, data.cause)), suspended(phase.reason, now));
+    return inOrder(s, gone(data.cause), suspended(phase.reason, now));
+  const reason = `it was destroyed (${data.cause})`;
   return loseSandbox(s, {
     type: 'LoseSandbox',
-    data: { sandbox_id: data.sandbox_id, reason: `it was destroyed (${data.cause})` },
+    data: { sandbox_id: data.sandbox_id, reason },
     now,
   });
 }
+
+const gone =
+  (cause: string): Step =>
+  (s) => {
+    const hold = heldSandbox(s);
+    if (!hold) return [];
+    return [{ type: 'SandboxReleased', data: { sandbox_id: hold.id, epoch: hold.epoch, cause } }];
+  };
 
 export function loseSandbox(s: Session, { data, now }: CommandOf<'LoseSandbox'>): SessionEvent[] {
   const { phase } = s;
   const hold = heldSandbox(s);
   if (!hold || !holds(s, data.sandbox_id)) return [];
-  const gone = always(released(s, data.reason));
-  const reason = `the sandbox went away: ${data.reason}; ${safeUpTo(s)}`;
+  const reason = `the sandbox went away: ${data.reason || 'nobody said why'}; ${safeUpTo(s)}`;
   switch (phase.state) {
     case 'STARTING':
     case 'RESUMING':
+      return fail(phase.step, `${reason}; open tries again`, now)(s);
+    case 'ACTIVE': {
+      const isCut = phase.step !== 'ended' || turnOf(s, phase.turn)?.outcome === 'interrupted';
+      return isCut
+        ? interruptLost(phase.turn, data.reason || reason, now)(s)
+        : loseWork(hold, reason, now)(s);
+    }
+    case 'SUSPENDING':
+      // What was to be saved is saved, or a person gave it up.
+      if (phase.step === 'release')
+        return inOrder(s, gone(data.reason), suspended(phase.reason, now));
+      return loseWork(hold, reason, now)(s);
+    case 'IDLE':
+      return loseWork(hold, reason, now)(s);
+    case 'INTERRUPTED':
       return inOrder(
         s,
-        release(hold, 'lost', true),
-        always({
-          type: 'SessionFailed',
-          data: { phase: phase.step, reason: `${reason}; open tries again`, failed_at: now },
-        }),
+        raise('lost_state', `sandbox-${hold.epoch}`, reason, [], now),
+        interruptLost(phase.turn, data.reason || reason, now),
       );
-    case 'ACTIVE':
-      if (phase.step !== 'ended')
-        return inOrder(
-          s,
-          cutTurn(phase.turn, data.reason, now),
-          missPending(data.reason, now),
-          gone,
-          release(hold, 'lost', true),
-          interrupted(phase.turn, data.reason, true, now),
-        );
-      return inOrder(s, ...lostWork(hold, gone, reason, now));
-    case 'SUSPENDING':
-      if (phase.step === 'release') return inOrder(s, gone, suspended(phase.reason, now));
-      return inOrder(s, ...lostWork(hold, gone, reason, now));
-    case 'IDLE':
-      return inOrder(s, ...lostWork(hold, gone, reason, now));
     case 'SUSPENDED':
       return [];
-    case 'INTERRUPTED':
     case 'FAILED':
     case 'ARCHIVED':
     case 'DELETED':
-      return [released(s, data.reason)];
+      return gone(data.reason)(s);
   }
 }
 
-function lostWork(
-  hold: NonNullable<ReturnType<typeof heldSandbox>>,
-  gone: Step,
-  reason: string,
-  now: string,
-): Step[] {
-  return [
+const loseWork = (hold: SandboxHold, reason: string, now: string): Step => {
+  const steps: Step[] = [
     missPending(reason, now),
-    gone,
-    release(hold, 'lost', true),
-    (s) => raise('lost_state', `sandbox-${s.epoch}`, reason, [], now)(s),
+    letGoOfLost(hold, reason, now),
+    raise('lost_state', `sandbox-${hold.epoch}`, reason, [], now),
     suspended(reason, now),
   ];
-}
+  return (s) => inOrder(s, ...steps);
+};

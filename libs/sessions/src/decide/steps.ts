@@ -72,7 +72,8 @@ export const turnOrIdle =
   (reason: string, now: string): Step =>
   (s) => {
     const message = s.queue[0];
-    if (message) return [requestTurn(s, message, now)];
+    // A checkpoint being taken sees a still tree; the turn starts when it is recorded.
+    if (message && !s.checkpointing) return [requestTurn(s, message, now)];
     return [{ type: 'SessionIdled', data: { since: now, reason } }];
   };
 
@@ -104,6 +105,10 @@ function requestTurn(s: Session, message: QueuedMessage, now: string): SessionEv
   };
 }
 
+/** A checkpoint in mid-turn does not hold that turn's end, and must not be taken for it [R1]. */
+const turnsEnded = (s: Session): number =>
+  s.phase.state === 'ACTIVE' && s.phase.step !== 'ended' ? s.turns.length - 1 : s.turns.length;
+
 /** One checkpoint at a time: while one is being taken, whoever wants another asks again after it. */
 export const checkpointDue =
   (reason: 'turn' | 'suspend' | 'manual' | 'interval', now: string): Step =>
@@ -123,7 +128,7 @@ export const checkpointDue =
           checkpoint_id: sessionPartId('ckp', s.id, s.checkpoint_number + 1),
           epoch: hold.epoch,
           reason,
-          turn: s.turns.length,
+          turn: turnsEnded(s),
           place: hold.place,
           harness: s.harness,
           ...(s.harness_session === null ? {} : { harness_session: s.harness_session }),
@@ -135,8 +140,15 @@ export const checkpointDue =
     ];
   };
 
+export interface ReleaseOptions {
+  cause: string;
+  now: string;
+  /** The checkpoint that makes it safe; without one nothing is left in it to save, or a person said so. */
+  checkpointId?: string;
+}
+
 export const release =
-  (hold: SandboxHold | null, cause: string, force: boolean, checkpointId?: string): Step =>
+  (hold: SandboxHold | null, { cause, now, checkpointId }: ReleaseOptions): Step =>
   (s) =>
     hold
       ? [
@@ -147,14 +159,15 @@ export const release =
               sandbox_id: hold.id,
               epoch: hold.epoch,
               cause,
-              force,
+              force: checkpointId === undefined,
               ...(checkpointId === undefined ? {} : { checkpoint_id: checkpointId }),
+              requested_at: now,
             },
           },
         ]
       : [];
 
-/** One open card of a kind at a time; its id follows from what raised it. */
+/** A card's id follows from what raised it, so the same cause raises it once. */
 export const raise =
   (kind: string, about: string, text: string, choices: string[], now: string): Step =>
   (s) => {
@@ -164,17 +177,22 @@ export const raise =
   };
 
 export const clearCards =
-  (kind: string, reason: string): Step =>
+  (kind: string, reason: string, about?: string): Step =>
   (s) =>
     s.attention
       .filter((c) => c.kind === kind)
+      .filter((c) => about === undefined || c.id === deriveId('card', s.id, kind, about))
       .map((c) => ({ type: 'AttentionCleared', data: { card_id: c.id, reason } }));
+
+/** Something stands in the way of saving all of the work; a person was told. */
+export const isLimited = (s: Session): boolean => s.attention.some((c) => c.kind === 'limit');
 
 /** How old the work is that is safe, for people [S3]. */
 export function safeUpTo(s: Session): string {
   const c = newest(s);
   return c
-    ? `work up to checkpoint ${c.id} of ${c.taken_at} is safe`
+    ? `work up to checkpoint ${c.id} of ${c.taken_at} is safe` +
+        (c.complete ? '' : `, but for ${c.skipped.length} paths that it leaves out`)
     : 'no checkpoint was taken yet, so no work is safe';
 }
 
@@ -196,24 +214,9 @@ export const interrupted =
         },
       }),
       raise('interrupted', String(turn), text, ['retry', 'continue'], now),
+      sandboxGone ? clearCards('limit', 'the sandbox is gone') : () => [],
     );
   };
 
-/** Ends a turn that cannot end itself; its message is kept in the turn for a retry. */
-export const cutTurn =
-  (turn: number, reason: string, now: string): Step =>
-  (s) => [
-    {
-      type: 'TurnFinished',
-      data: {
-        turn,
-        run_id: turnOf(s, turn)?.run_id ?? '',
-        outcome: 'interrupted',
-        summary: '',
-        usage: { input_tokens: 0, output_tokens: 0, cached_tokens: 0 },
-        error: reason,
-        conversation: s.conversation,
-        finished_at: now,
-      },
-    },
-  ];
+/** Why a turn was cut, for the person who decides on it. */
+export const whyCut = (s: Session, turn: number): string => turnOf(s, turn)?.error ?? 'it was cut';

@@ -1,8 +1,10 @@
 import { HangarError, type SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
-import { heldSandbox, type Session } from '../session.ts';
-import { ended } from './lifecycle.ts';
-import { always, checkpointDue, inOrder, newest, release } from './steps.ts';
+import { heldSandbox, partNumber, type Session } from '../session.ts';
+import { mayIdle, wantsInterval } from '../session.timers.ts';
+import { ended, stillActive } from './lifecycle.ts';
+import { suspended } from './sandbox.ts';
+import { always, checkpointDue, inOrder, isLimited, release } from './steps.ts';
 
 function suspend(
   s: Session,
@@ -26,19 +28,14 @@ export function suspendSession(
     case 'FAILED':
       return [];
     case 'SUSPENDING':
-      return [];
-    case 'IDLE':
-      return suspend(
-        s,
-        { reason: 'suspended on demand', automatic: false, force: data.force },
-        now,
-      );
+      if (!data.force || phase.force || phase.step === 'release') return [];
+      return [{ type: 'SuspendRequested', data: { ...ON_DEMAND, force: true } }];
     case 'INTERRUPTED':
-      return releaseInterrupted(s, 'suspended on demand', data.force);
+      return phase.sandbox ? suspend(s, { ...ON_DEMAND, force: data.force }, now) : [];
+    case 'IDLE':
+      return suspend(s, { ...ON_DEMAND, force: data.force }, now);
     case 'ACTIVE':
-      throw new HangarError('conflict', `turn ${phase.turn} is at work; it goes on undisturbed`, {
-        hint: 'interrupt it first, or suspend when it has ended',
-      });
+      throw stillActive(phase, 'suspend');
     case 'STARTING':
     case 'RESUMING':
       throw new HangarError('conflict', `the session is ${phase.state}: ${phase.text}`, {
@@ -50,21 +47,7 @@ export function suspendSession(
   }
 }
 
-/** The decision may take days: the sandbox need not wait for it once its work is saved. */
-function releaseInterrupted(s: Session, cause: string, force: boolean): SessionEvent[] {
-  const hold = heldSandbox(s);
-  const checkpoint = newest(s);
-  if (!hold) return [];
-  if (!force && !(checkpoint?.complete && s.phase.state === 'INTERRUPTED'))
-    throw new HangarError(
-      'conflict',
-      'the newest checkpoint is not complete: the sandbox is kept',
-      {
-        hint: 'decide with retry or continue, or suspend with --force and lose what is not saved',
-      },
-    );
-  return release(hold, cause, force, checkpoint?.id)(s);
-}
+const ON_DEMAND = { reason: 'suspended on demand', automatic: false };
 
 const minutesBetween = (from: string, to: string): number =>
   (Date.parse(to) - Date.parse(from)) / 60_000;
@@ -74,19 +57,16 @@ export function suspendIfIdle(
   s: Session,
   { data, now }: CommandOf<'SuspendIfIdle'>,
 ): SessionEvent[] {
+  if (!mayIdle(s) || data.busy) return [];
   const { phase } = s;
-  if (s.idle_minutes === 0 || data.busy || s.checkpointing) return [];
-  if (phase.state !== 'IDLE' && phase.state !== 'INTERRUPTED') return [];
   const since =
     data.last_active_at && data.last_active_at > phase.since ? data.last_active_at : phase.since;
   if (minutesBetween(since, now) < s.idle_minutes) return [];
   const reason = `idle for ${s.idle_minutes} minutes`;
-  if (phase.state === 'INTERRUPTED')
-    return newest(s)?.complete ? releaseInterrupted(s, reason, false) : [];
-  // A suspend that was refused for an incomplete checkpoint waits for the person, not for the clock.
-  if (s.attention.some((c) => c.kind === 'limit')) return [];
   return suspend(s, { reason, automatic: true, force: false }, now);
 }
+
+const AT_ITS_END = 'the sandbox is at the end of its lifetime';
 
 /** At the end of its lifetime a sandbox at work is kept; one at rest is saved and released [X5]. */
 export function keepOrSuspend(
@@ -94,34 +74,48 @@ export function keepOrSuspend(
   { data, now }: CommandOf<'KeepOrSuspend'>,
 ): SessionEvent[] {
   const hold = heldSandbox(s);
-  if (!hold || hold.id !== data.sandbox_id) return [];
+  if (!hold || hold.id !== data.sandbox_id) return releaseOrphan(s, data.sandbox_id, now);
   const keep = (reason: string): SessionEvent[] => [
     { type: 'SandboxKeepRequested', data: { session_id: s.id, sandbox_id: hold.id, reason } },
   ];
   switch (s.phase.state) {
     case 'IDLE':
-      if (s.idle_minutes === 0) return keep('the session is kept up');
-      if (s.attention.some((c) => c.kind === 'limit'))
-        return keep('its work cannot be saved whole');
-      return s.checkpointing
-        ? keep('a checkpoint is being taken')
-        : suspend(
-            s,
-            { reason: 'the sandbox is at the end of its lifetime', automatic: true, force: false },
-            now,
-          );
     case 'INTERRUPTED':
-      return newest(s)?.complete
-        ? releaseInterrupted(s, 'the sandbox is at the end of its lifetime', false)
-        : keep('an interrupted turn waits for a decision');
+      if (s.idle_minutes === 0) return keep('the session is kept up');
+      if (data.busy) return keep('somebody is at work in it');
+      if (isLimited(s)) return keep('its work cannot be saved whole');
+      if (s.checkpointing) return keep('a checkpoint is being taken');
+      return suspend(s, { reason: AT_ITS_END, automatic: true, force: false }, now);
     case 'STARTING':
     case 'RESUMING':
     case 'ACTIVE':
     case 'SUSPENDING':
       return keep(`the session is ${s.phase.state}`);
     default:
-      return release(hold, 'expired', true)(s);
+      return release(hold, { cause: 'expired', now })(s);
   }
+}
+
+/** An older one that nobody holds any more; one that this log knows nothing of is left alone. */
+function releaseOrphan(s: Session, sandboxId: string, now: string): SessionEvent[] {
+  const epoch = partNumber(sandboxId);
+  if (epoch > s.epoch) return [];
+  return release({ id: sandboxId, epoch, place: null }, { cause: 'orphan', now })(s);
+}
+
+/**
+ * The release deadline: the work is saved or given up, so nothing is lost by not waiting longer for
+ * the sandboxes service to say that the old sandbox is gone. It holds no run, and the next sandbox
+ * has an epoch of its own.
+ */
+export function suspendIfReleaseLate(
+  s: Session,
+  { data, now }: CommandOf<'SuspendIfReleaseLate'>,
+): SessionEvent[] {
+  const { phase } = s;
+  if (phase.state !== 'SUSPENDING' || phase.release_requested_at === null) return [];
+  if (minutesBetween(phase.release_requested_at, now) < data.release_deadline_minutes) return [];
+  return suspended(`${phase.reason}; ${phase.sandbox.id} has not confirmed its end yet`, now)(s);
 }
 
 /** Between turns and during long ones, so that a lost sandbox costs at most this long [C2]. */
@@ -129,9 +123,7 @@ export function checkpointIfDue(
   s: Session,
   { data, now }: CommandOf<'CheckpointIfDue'>,
 ): SessionEvent[] {
-  const { phase } = s;
-  const working = phase.state === 'IDLE' || (phase.state === 'ACTIVE' && phase.step === 'running');
-  if (!working || s.checkpointing) return [];
+  if (!wantsInterval(s)) return [];
   if (minutesBetween(s.last_checkpoint_at, now) < data.checkpoint_minutes) return [];
   return checkpointDue('interval', now)(s);
 }

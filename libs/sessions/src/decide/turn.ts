@@ -1,16 +1,8 @@
 import type { SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
 import { turnOf, type Session } from '../session.ts';
-import {
-  always,
-  checkpointDue,
-  clearCards,
-  cutTurn,
-  inOrder,
-  interrupted,
-  release,
-  type Step,
-} from './steps.ts';
+import { cancelTurn, cutTurn, interruptLost, settleMessage } from './cut.ts';
+import { always, checkpointDue, clearCards, inOrder } from './steps.ts';
 
 /** Only the run of the open turn may speak; anything else is late or doubled, and quiet [M5]. */
 function openTurn(s: Session, data: { run_id: string; turn: number }): boolean {
@@ -55,52 +47,17 @@ export function finishTurn(s: Session, { data, now }: CommandOf<'FinishTurn'>): 
   );
 }
 
-/** A turn that ended without word of delivery: a failed one never had the message, others did [M4]. */
-const settleMessage =
-  (turn: number, outcome: string, error: string | undefined): Step =>
-  (s) => {
-    const id = turnOf(s, turn)?.message_id;
-    if (!id || !s.queue.some((m) => m.message_id === id)) return [];
-    return outcome === 'failed'
-      ? [
-          {
-            type: 'MessageFailed',
-            data: { message_id: id, reason: error ?? 'the turn failed before the agent had it' },
-          },
-        ]
-      : [{ type: 'MessageDelivered', data: { message_id: id, turn } }];
-  };
-
 /** The agent or its sandbox went away in mid-turn [S3]. */
 export function loseTurn(s: Session, { data, now }: CommandOf<'LoseTurn'>): SessionEvent[] {
-  if (!openTurn(s, data) || s.phase.state !== 'ACTIVE') return [];
-  const hold = s.phase.sandbox;
-  if (!data.sandbox_gone)
-    // The sandbox lives: what the agent did so far is saved first, then the person decides.
-    return inOrder(s, cutTurn(data.turn, data.reason, now), checkpointDue('turn', now));
+  if (!openTurn(s, data)) return [];
+  const reason = data.reason || 'the run gave no reason';
+  if (data.sandbox_gone) return interruptLost(data.turn, reason, now)(s);
+  // The sandbox lives: what the agent did so far is saved first, then the person decides. A run
+  // that is late or silent may still be at work, so it is told to stop before another can start.
   return inOrder(
     s,
-    cutTurn(data.turn, data.reason, now),
-    missPending(data.reason, now),
-    release(hold, 'lost', true),
-    interrupted(data.turn, data.reason, true, now),
+    always(...cancelTurn(s, reason)),
+    cutTurn(data.turn, reason, now),
+    checkpointDue('turn', now),
   );
 }
-
-/** The checkpoint that was being taken cannot come any more. */
-export const missPending =
-  (error: string, now: string): Step =>
-  (s): SessionEvent[] =>
-    s.checkpointing
-      ? [
-          {
-            type: 'CheckpointMissed',
-            data: {
-              checkpoint_id: s.checkpointing.id,
-              reason: s.checkpointing.reason,
-              error,
-              missed_at: now,
-            },
-          },
-        ]
-      : [];

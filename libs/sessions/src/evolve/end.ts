@@ -22,13 +22,30 @@ export function evolveEnd(
       return {
         ...s,
         state_reason: reason,
-        phase: { state: 'SUSPENDING', sandbox, step: 'checkpoint', automatic, force, reason },
+        phase: {
+          state: 'SUSPENDING',
+          sandbox,
+          step: 'checkpoint',
+          automatic,
+          force,
+          reason,
+          release_requested_at: null,
+          interrupted_turn: undecidedTurn(s),
+        },
       };
     }
     case 'SuspendAborted':
       return { ...s, state_reason: event.data.reason };
     case 'SandboxReleaseRequested':
-      return s.phase.state === 'SUSPENDING' ? { ...s, phase: { ...s.phase, step: 'release' } } : s;
+      if (s.phase.state !== 'SUSPENDING' || s.phase.sandbox.id !== event.data.sandbox_id) return s;
+      return {
+        ...s,
+        phase: {
+          ...s.phase,
+          step: 'release',
+          release_requested_at: event.data.requested_at,
+        },
+      };
     case 'SandboxKeepRequested':
       return s;
     case 'SandboxReleased':
@@ -59,6 +76,11 @@ export function evolveEnd(
         phase: { state: 'DELETED', sandbox: heldSandbox(s) },
       };
   }
+}
+
+function undecidedTurn(s: Session): number | null {
+  if (s.phase.state === 'INTERRUPTED') return s.phase.turn;
+  return s.phase.state === 'SUSPENDING' ? s.phase.interrupted_turn : null;
 }
 
 /** States that can be without a sandbox let go of it; the others change state by an event of their own. */

@@ -1,5 +1,23 @@
+import type { SessionEvents } from '@hangar/contracts';
 import { heldSandbox, type Session } from '../session.ts';
-import { NOTES_MAX, idle, type Named } from './parts.ts';
+import { idle, withNotes, type Named } from './parts.ts';
+
+function resumed(s: Session, d: SessionEvents['SessionResumed']): Session {
+  const cards = s.attention.filter((c) => c.kind === 'lost_state').map((c) => c.text);
+  const older = d.turns_older > 0 ? [`the restored state is ${d.turns_older} turns older`] : [];
+  const losses = d.continuity.losses.map((l) => (l.path ? `${l.path}: ${l.reason}` : l.reason));
+  const used = s.checkpoints.findIndex((c) => c.id === d.checkpoint_id);
+  return {
+    ...s,
+    continuity: d.continuity,
+    last_checkpoint_at: d.resumed_at,
+    // Newer ones could not be restored: "nothing changed since" must not be said of those.
+    checkpoints: s.checkpoints.map((c, i) => (i > used ? { ...c, fingerprint: null } : c)),
+    phase: idle(s, d.resumed_at),
+    state_reason: d.checkpoint_id ? `resumed from ${d.checkpoint_id}` : 'resumed from nothing',
+    notes: withNotes(s.notes, [...cards, ...older, ...losses]),
+  };
+}
 
 export function evolveStart(
   s: Session,
@@ -46,6 +64,7 @@ export function evolveStart(
       if (!starting) return s;
       return {
         ...s,
+        attached_epoch: event.data.epoch,
         phase: { ...starting, sandbox: { ...starting.sandbox, place: event.data.place } },
       };
     case 'RestoreRequested':
@@ -68,17 +87,7 @@ export function evolveStart(
         state_reason: 'ready',
       };
     case 'SessionResumed': {
-      const d = event.data;
-      const losses = d.continuity.losses.map((l) => (l.path ? `${l.path}: ${l.reason}` : l.reason));
-      const older = d.turns_older > 0 ? [`the restored state is ${d.turns_older} turns older`] : [];
-      return {
-        ...s,
-        continuity: d.continuity,
-        last_checkpoint_at: d.resumed_at,
-        phase: idle(s, d.resumed_at),
-        state_reason: d.checkpoint_id ? `resumed from ${d.checkpoint_id}` : 'resumed from nothing',
-        notes: [...s.notes, ...older, ...losses].slice(-NOTES_MAX),
-      };
+      return resumed(s, event.data);
     }
     case 'SessionFailed':
       return {

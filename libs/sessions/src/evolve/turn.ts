@@ -1,6 +1,6 @@
 import type { SessionEvents } from '@hangar/contracts';
 import { heldSandbox, turnOf, type Session, type Turn } from '../session.ts';
-import { NOTES_MAX, idle, withTurn, type Named } from './parts.ts';
+import { idle, withNotes, withTurn, type Named } from './parts.ts';
 
 export function evolveTurn(
   s: Session,
@@ -50,10 +50,9 @@ export function evolveTurn(
       return {
         ...s,
         state_reason: `${event.data.decision} after the interruption`,
-        notes: [
-          ...s.notes,
+        notes: withNotes(s.notes, [
           `turn ${event.data.turn} was cut before it ended; commands it ran may have had effects`,
-        ].slice(-NOTES_MAX),
+        ]),
       };
     case 'SessionIdled':
       return { ...s, state_reason: event.data.reason, phase: idle(s, event.data.since) };

@@ -1,0 +1,75 @@
+import type { BlobStore } from '@hangar/blob-stores';
+import { openFsBlobStore } from '@hangar/blob-stores/fs';
+import { createMemoryBlobStore } from '@hangar/blob-stores/memory';
+import { CheckpointsModule } from '@hangar/checkpoints';
+import { harnessAdapter, isHarnessName } from '@hangar/harness-adapters';
+import { connectLog } from '@hangar/messaging';
+import { createRemoteSandboxIo } from '@hangar/sandbox-drivers/remote';
+import {
+  Vault,
+  createService,
+  natsCheck,
+  postgresCheck,
+  required,
+  type Config,
+  type Service,
+} from '@hangar/service-kit';
+
+export interface StartOptions {
+  port?: number;
+  instance: string;
+  onError(error: unknown): void;
+}
+
+const MEGABYTE = 1_000_000;
+
+export async function openBlobStore(config: Config): Promise<BlobStore> {
+  switch (config.blobStore.kind) {
+    case 'fs':
+      return openFsBlobStore(config.blobStore.directory);
+    case 'memory':
+      return createMemoryBlobStore();
+  }
+}
+
+export async function startCheckpoints(config: Config, options: StartOptions): Promise<Service> {
+  const log = await connectLog({
+    service: 'checkpoints',
+    databaseUrl: required(config, 'databaseUrl', 'checkpoints'),
+    natsUrl: required(config, 'natsUrl', 'checkpoints').join(','),
+    natsUser: config.natsUser ?? undefined,
+    natsPassword: config.natsPassword ?? undefined,
+  });
+  const io = createRemoteSandboxIo({
+    url: required(config, 'sandboxIoUrl', 'checkpoints'),
+    token: required(config, 'serviceToken', 'checkpoints'),
+  });
+  const service = await createService({
+    name: 'checkpoints',
+    logLevel: config.logLevel,
+    ...(options.port === undefined ? {} : { port: options.port }),
+    checks: [postgresCheck(log.pool), natsCheck(log.nats)],
+    module: CheckpointsModule.register({
+      log,
+      io,
+      blobs: await openBlobStore(config),
+      vault: new Vault(required(config, 'vaultKeys', 'checkpoints')),
+      instance: options.instance,
+      caps: {
+        partBytesMax: config.sessionMaxPartMb * MEGABYTE,
+        untrackedBytesMax: config.sessionMaxUntrackedMb * MEGABYTE,
+      },
+      conversationDirectories: (name) =>
+        isHarnessName(name) ? harnessAdapter(name).conversationDirectories : [],
+      onError: options.onError,
+    }),
+  });
+  return {
+    ...service,
+    close: () =>
+      service
+        .close()
+        .finally(() => io.close())
+        .finally(() => log.close()),
+  };
+}

@@ -1,0 +1,96 @@
+import type { SessionDocument } from '@hangar/contracts';
+import { defineCommand } from '../../command.ts';
+import { EXIT } from '../../exit-codes.ts';
+import type { Output } from '../../output/output.ts';
+import { agoText } from '../../output/quantities.ts';
+import { harmless, toneOfState } from '../../output/style.ts';
+import { SESSION_ARGUMENT, usageText } from './session-text.ts';
+
+/** Turns shown to a person; `--json` has them all. */
+const TURNS_SHOWN_MAX = 5;
+
+export const getCommand = defineCommand({
+  path: ['session', 'get'],
+  summary: 'Show a session: state, turns, what waits on you',
+  args: SESSION_ARGUMENT,
+  flags: {},
+  examples: ['hangar session get csv-fix', "hangar session get csv-fix --json | jq -r .state"],
+  json: 'the session, whole',
+  routes: ['GET /api/sessions/{ref}'],
+  async run({ args, client, output, terminal }) {
+    const session = await client.sessions.get(args.session);
+    output.result(session, () => showSession(output, session, terminal.now()));
+    return EXIT.ok;
+  },
+});
+
+function showSession(output: Output, s: SessionDocument, now: Date): void {
+  const time = (at: string): string => (output.isTty ? agoText(at, now) : at);
+  const newest = s.checkpoints.at(-1);
+  output.fields([
+    ['id', s.id],
+    ['name', s.name],
+    ['title', s.title || null],
+    ['state', output.isTty ? s.state : s.state],
+    ['reason', s.state_reason || null],
+    ['phase', s.start_phase],
+    ['environment', s.environment],
+    ['harness', s.model === null ? s.harness : `${s.harness} (${s.model})`],
+    ['repo', s.repo],
+    ['branch', s.base_branch === null ? s.branch : `${s.branch} from ${s.base_branch}`],
+    ['directory', s.cwd],
+    ['conversation', s.conversation],
+    ['sandbox', s.sandbox_id],
+    ['checkpoint', newest ? `${newest.id}, ${time(newest.taken_at)}${whole(newest)}` : null],
+    ['suspends', s.idle_minutes === 0 ? 'never by itself' : `after ${s.idle_minutes} idle minutes`],
+    ['last active', time(s.last_active_at)],
+    ['created', time(s.created_at)],
+    ...continuityFields(s),
+  ]);
+  if (!output.isTty) return;
+  showQueue(output, s);
+  showTurns(output, s, now);
+  for (const card of s.attention) {
+    const choices = card.choices.length > 0 ? ` [${card.choices.join(' | ')}]` : '';
+    output.line('');
+    output.line(`${output.paint('warn', `! ${card.kind}`)} ${harmless(card.text)}${choices}`);
+  }
+}
+
+const whole = ({ complete }: { complete: boolean }): string => (complete ? '' : ' (incomplete)');
+
+function continuityFields(s: SessionDocument): [string, string | null][] {
+  if (!s.continuity) return [];
+  const { losses, ...parts } = s.continuity;
+  const text = Object.entries(parts).map(
+    ([name, part]) => `${name} ${part.state}${part.detail ? ` (${part.detail})` : ''}`,
+  );
+  const lost = losses.map((loss) => `${loss.path ?? 'something'} (${loss.reason})`);
+  return [
+    ['last resume', text.join(', ')],
+    ['lost', lost.length > 0 ? lost.join(', ') : null],
+  ];
+}
+
+function showQueue(output: Output, s: SessionDocument): void {
+  for (const message of s.queue) {
+    output.line(`${output.paint('quiet', 'waits')} ${message.message_id} ${first(message.text)}`);
+  }
+}
+
+function showTurns(output: Output, s: SessionDocument, now: Date): void {
+  for (const turn of s.turns.slice(-TURNS_SHOWN_MAX)) {
+    const state = turn.outcome ?? 'running';
+    const tone = toneOfState(state === 'succeeded' ? 'IDLE' : state === 'running' ? 'ACTIVE' : 'FAILED');
+    const facts = [agoText(turn.finished_at ?? turn.requested_at, now)];
+    if (turn.usage) facts.push(usageText(turn.usage));
+    output.line('');
+    output.line(`turn ${turn.number} ${output.paint(tone, state)} (${facts.join(', ')})`);
+    output.line(`  > ${first(turn.message)}`);
+    const said = turn.error ?? turn.summary;
+    for (const line of harmless(said).split('\n')) output.line(`  ${line}`);
+  }
+}
+
+/** The first line, for an overview. */
+const first = (text: string): string => harmless(text.split('\n', 1)[0] ?? '').slice(0, 200);

@@ -1,0 +1,32 @@
+import { HangarError } from '@hangar/contracts';
+import { defineCommand } from '../command.ts';
+import { EXIT } from '../exit-codes.ts';
+import { VERSION } from '../version.ts';
+
+export const versionCommand = defineCommand({
+  path: ['version'],
+  summary: 'Print the version of this command and of the server',
+  args: {},
+  flags: {},
+  examples: ['hangar version'],
+  json: '{client, server: version or null, url}',
+  routes: ['GET /api/openapi.json'],
+  async run({ client, connection, output }) {
+    const server = await client.server.report().then(
+      ({ version }) => version,
+      (error: unknown) => {
+        // No server is an answer here: the version of the command is known all the same.
+        output.note(HangarError.from(error).message);
+        return null;
+      },
+    );
+    output.result({ client: VERSION, server, url: connection.url }, () => {
+      output.fields([
+        ['client', VERSION],
+        ['server', server],
+        ['url', connection.url],
+      ]);
+    });
+    return EXIT.ok;
+  },
+});

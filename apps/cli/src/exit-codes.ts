@@ -1,0 +1,14 @@
+import type { ErrorCode } from '@hangar/contracts';
+
+/**
+ * What scripts can rely on (ARCHITECTURE 2.11). `stopped` is a command that ended without an
+ * outcome although nothing failed: wrong usage, a question answered with no, Ctrl-C, or a wait
+ * whose time ran out.
+ */
+export const EXIT = { ok: 0, failed: 1, stopped: 2, authenticate: 4 } as const;
+
+/** `session exec` ends with the code of the command itself; this one as timeout(1) does. */
+export const EXIT_EXEC_TIMED_OUT = 124;
+
+export const exitCodeOf = (code: ErrorCode): number =>
+  code === 'unauthenticated' || code === 'forbidden' ? EXIT.authenticate : EXIT.failed;

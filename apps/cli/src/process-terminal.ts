@@ -1,0 +1,94 @@
+import { createInterface } from 'node:readline/promises';
+import { once } from 'node:events';
+import type { ReadStream } from 'node:tty';
+import { HangarError } from '@hangar/contracts';
+import { Interrupted, type Terminal, type TerminalInput, type TerminalOutput } from './terminal.ts';
+
+const COLUMNS_WITHOUT_SCREEN = 80;
+
+/** The terminal of this process. A second Ctrl-C ends it at once. */
+export function processTerminal(): Terminal {
+  const interrupt = new AbortController();
+  process.once('SIGINT', () => interrupt.abort(new Interrupted()));
+  return {
+    stdin: standardInput(interrupt.signal),
+    stdout: standardOutput(process.stdout),
+    stderr: standardOutput(process.stderr),
+    env: process.env,
+    cwd: process.cwd(),
+    now: () => new Date(),
+    signal: interrupt.signal,
+  };
+}
+
+function standardOutput(stream: NodeJS.WriteStream): TerminalOutput {
+  return {
+    isTty: stream.isTTY === true,
+    columns: stream.columns ?? COLUMNS_WITHOUT_SCREEN,
+    write(text) {
+      stream.write(text);
+    },
+    async writeBytes(bytes) {
+      if (!stream.write(bytes)) await once(stream, 'drain');
+    },
+  };
+}
+
+function standardInput(signal: AbortSignal): TerminalInput {
+  return {
+    isTty: process.stdin.isTTY === true,
+    async readAll(bytesMax) {
+      const pieces: Buffer[] = [];
+      let size = 0;
+      for await (const piece of process.stdin) {
+        pieces.push(piece as Buffer);
+        size += (piece as Buffer).length;
+        if (size > bytesMax) {
+          throw new HangarError('invalid', `The input is longer than ${bytesMax} bytes.`, {
+            hint: 'Send less, or put it into a file of the repository.',
+          });
+        }
+      }
+      return Buffer.concat(pieces);
+    },
+    ask: (question, { secret }) => (secret ? askSecret(question) : askLine(question, signal)),
+  };
+}
+
+/** The end of the input is a no. */
+async function askLine(question: string, signal: AbortSignal): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const closed = once(lines, 'close').then(() => '');
+  lines.once('SIGINT', () => lines.close());
+  try {
+    return await Promise.race([lines.question(question, { signal }), closed]);
+  } finally {
+    lines.close();
+  }
+}
+
+const CTRL_C = '\u0003';
+const CTRL_D = '\u0004';
+const BACKSPACES = ['\u007f', '\b'];
+
+async function askSecret(question: string): Promise<string> {
+  const input = process.stdin as ReadStream;
+  process.stderr.write(question);
+  input.setRawMode(true);
+  input.setEncoding('utf8');
+  let typed = '';
+  try {
+    for await (const piece of input) {
+      for (const letter of piece as string) {
+        if (letter === CTRL_C) throw new Interrupted();
+        if (letter === '\r' || letter === '\n' || letter === CTRL_D) return typed;
+        if (BACKSPACES.includes(letter)) typed = typed.slice(0, -1);
+        else typed += letter;
+      }
+    }
+    return typed;
+  } finally {
+    input.setRawMode(false);
+    process.stderr.write('\n');
+  }
+}

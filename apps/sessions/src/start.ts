@@ -1,0 +1,41 @@
+import { connectLog } from '@hangar/messaging';
+import {
+  createService,
+  natsCheck,
+  postgresCheck,
+  required,
+  type Config,
+  type Service,
+} from '@hangar/service-kit';
+import { SessionsModule } from '@hangar/sessions';
+
+/** `port`: where health is answered; left out, nothing listens. */
+export interface StartOptions {
+  port?: number;
+  onError(error: unknown): void;
+}
+
+export async function startSessions(config: Config, options: StartOptions): Promise<Service> {
+  const log = await connectLog({
+    service: 'sessions',
+    databaseUrl: required(config, 'databaseUrl', 'sessions'),
+    natsUrl: required(config, 'natsUrl', 'sessions').join(','),
+    natsUser: config.natsUser ?? undefined,
+    natsPassword: config.natsPassword ?? undefined,
+  });
+  const service = await createService({
+    name: 'sessions',
+    logLevel: config.logLevel,
+    ...(options.port === undefined ? {} : { port: options.port }),
+    checks: [postgresCheck(log.pool), natsCheck(log.nats)],
+    module: SessionsModule.register({
+      log,
+      onError: options.onError,
+      settings: {
+        startDeadlineMinutes: config.startDeadlineMinutes,
+        checkpointMinutes: config.sessionCheckpointMinutes,
+      },
+    }),
+  });
+  return { ...service, close: () => service.close().finally(() => log.close()) };
+}

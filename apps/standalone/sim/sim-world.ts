@@ -1,0 +1,178 @@
+import type { AnyEvent } from '@hangar/contracts';
+import { checkpointPolicy } from '../../../libs/checkpoints/src/checkpoint.policy.ts';
+import { runPolicy } from '../../../libs/runs/src/run.policy.ts';
+import { sandboxPolicy } from '../../../libs/sandboxes/src/sandbox.policy.ts';
+import { sessionPolicy } from '../../../libs/sessions/src/session.policy.ts';
+import type { Session } from '../../../libs/sessions/src/session.ts';
+import { SimLog, type AggregateName, type Aggregates, type Recorded } from './sim-log.ts';
+
+export const SESSION_ID = 'ses-0000abcd';
+export const SANDBOX_TTL_MINUTES = 90;
+
+/** The computer that a sandbox is: what really happens, whatever the log says of it. */
+export interface Computer {
+  id: string;
+  isAlive: boolean;
+  /** Units of work in the tree; each is made once, so a missing one is lost work. */
+  tree: Set<number>;
+  /** Made by a run after its turn had been cut: nobody was promised that. */
+  stray: Set<number>;
+  /** Processes by run, with the turn they are of. */
+  processes: Map<string, { turn: number; isRunning: boolean }>;
+}
+
+export interface Content {
+  units: number[];
+  isComplete: boolean;
+  isCorrupt: boolean;
+}
+
+/** A piece of outside work: durable, done at least once, step by step. */
+export interface Task {
+  key: string;
+  kind: 'provision' | 'destroy' | 'capture' | 'restore' | 'drop' | 'run' | 'notice' | 'cancel';
+  id: string;
+  epoch: number;
+  step: number;
+  /** Nothing happens before; Infinity: it hangs. */
+  wakeMs: number;
+}
+
+export class SimFailure extends Error {}
+
+const CONSUMERS = ['sessions', 'sandboxes', 'checkpoints', 'runs'] as const;
+export type Consumer = (typeof CONSUMERS)[number];
+
+export class SimWorld {
+  readonly log = new SimLog();
+  readonly computers = new Map<string, Computer>();
+  readonly contents = new Map<string, Content>();
+  readonly tasks = new Map<string, Task>();
+  readonly positions = new Map<string, number>();
+  readonly trace: string[] = [];
+  /** Process starts by run, and what each message was given to. */
+  readonly starts = new Map<string, number>();
+  readonly messages: string[] = [];
+  nowMs = Date.parse('2030-01-01T00:00:00.000Z');
+  lastExecAt: string | null = null;
+  unitsMade = 0;
+  /** 0: everything works at the first attempt; 1: faults as often as the workers say. */
+  faults = 1;
+  onEvents: (records: Recorded[], world: SimWorld) => void = () => {};
+
+  now(): string {
+    return new Date(this.nowMs).toISOString();
+  }
+
+  session(): Session {
+    const state = this.log.state('session', SESSION_ID);
+    if (!state) throw new SimFailure('there is no session');
+    return state;
+  }
+
+  execute<A extends AggregateName>(
+    aggregate: A,
+    id: string,
+    command: Aggregates[A]['command'],
+  ): AnyEvent[] {
+    const records = this.log.execute(aggregate, id, command);
+    if (records.length) this.trace.push(`  ${aggregate}/${id} ${command.type}`);
+    for (const record of records) {
+      this.trace.push(`    -> ${record.event.type} ${brief(record.event.data)}`);
+      this.request(record.event);
+    }
+    this.onEvents(records, this);
+    return records.map((r) => r.event);
+  }
+
+  /** What is asked of the world outside is a task from the moment that it is in the log. */
+  private request(event: AnyEvent): void {
+    switch (event.type) {
+      case 'SandboxProvisionRequested':
+        return this.add('provision', event.data.sandbox_id, event.data.epoch);
+      case 'SandboxDestroyRequested':
+        return this.add('destroy', event.data.sandbox_id, event.data.epoch);
+      case 'CheckpointRequested':
+        return this.add('capture', event.data.checkpoint_id, event.data.epoch);
+      case 'CheckpointRestoreRequested':
+        return this.add('restore', event.data.checkpoint_id, event.data.epoch);
+      case 'CheckpointDropped':
+        return this.add('drop', event.data.checkpoint_id, 0);
+      case 'RunRequested':
+        return this.add('run', event.data.run_id, event.data.epoch);
+      case 'RunCancelRequested':
+        return this.add('cancel', event.data.run_id, 0);
+      default:
+    }
+  }
+
+  add(kind: Task['kind'], id: string, epoch: number): void {
+    const key = kind === 'restore' ? `restore:${id}:${epoch}` : `${kind}:${id}`;
+    if (!this.tasks.has(key))
+      this.tasks.set(key, { key, kind, id, epoch, step: 0, wakeMs: this.nowMs });
+  }
+
+  /** Streams with an event that this consumer has not had yet, in the order of the stream. */
+  *deliverable(): Generator<{ consumer: Consumer; stream: string }> {
+    for (const [stream, records] of this.log.streams) {
+      const isSession = stream.startsWith('session/');
+      for (const consumer of CONSUMERS) {
+        if (isSession === (consumer === 'sessions')) continue;
+        if ((this.positions.get(`${consumer} ${stream}`) ?? 0) < records.length)
+          yield { consumer, stream };
+      }
+    }
+  }
+
+  /** `isAcked` false: handled, but the word of it was lost, so that it comes again. */
+  deliver(consumer: Consumer, stream: string, isAcked: boolean): void {
+    const key = `${consumer} ${stream}`;
+    const position = this.positions.get(key) ?? 0;
+    const record = this.log.streams.get(stream)?.[position];
+    if (!record) return;
+    this.handle(consumer, record);
+    if (isAcked) this.positions.set(key, position + 1);
+  }
+
+  handle(consumer: Consumer, { event }: Recorded): void {
+    const now = this.now();
+    switch (consumer) {
+      case 'sessions':
+        for (const s of sessionPolicy(event, now)) this.execute('session', s.session_id, s.command);
+        return;
+      case 'sandboxes':
+        for (const s of sandboxPolicy(event, now, { ttlMinutes: SANDBOX_TTL_MINUTES }))
+          this.execute('sandbox', s.sandbox_id, s.command);
+        return;
+      case 'checkpoints':
+        for (const s of checkpointPolicy(event, now))
+          this.execute('checkpoint', s.checkpoint_id, s.command);
+        return;
+      case 'runs':
+        for (const s of runPolicy(event, now)) this.execute('run', s.run_id, s.command);
+    }
+  }
+}
+
+const SHOWN = [
+  'sandbox_id',
+  'checkpoint_id',
+  'checkpoint_ids',
+  'turn',
+  'message_id',
+  'mode',
+  'reason',
+  'outcome',
+  'complete',
+  'cause',
+  'force',
+  'kind',
+  'text',
+  'epoch',
+  'sandbox_gone',
+];
+
+function brief(data: object): string {
+  const entries = Object.entries(data).filter(([key]) => SHOWN.includes(key));
+  return entries.map(([key, value]) => `${key}=${String(value).slice(0, 90)}`).join(' ');
+}

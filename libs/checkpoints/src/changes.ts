@@ -1,0 +1,68 @@
+import { HangarError, type SandboxPlace } from '@hangar/contracts';
+import type { SandboxIo } from '@hangar/sandbox-drivers';
+import type { CheckpointStore } from './checkpoint.store.ts';
+import { callTool } from './sandbox-tool.ts';
+import type { ChangesReport } from './tool/contract.ts';
+
+export interface ReadChanges {
+  session_id: string;
+  place: SandboxPlace | null;
+  checkpoint_id: string | null;
+  taken_at?: string;
+  base_branch: string | null;
+}
+
+export type ChangesAnswer = ChangesReport & { source: 'sandbox' | 'checkpoint'; taken_at: string };
+
+const CHANGES_MS_MAX = 60_000;
+/** The bus carries one message of this size at most; the rest of the files is left out. */
+const ANSWER_BYTES_MAX = 900 * 1024;
+
+/** The work against the base: from the sandbox where there is one, else from the checkpoint. */
+export async function readChanges(
+  options: { io: SandboxIo; store: CheckpointStore; now(): Date },
+  asked: ReadChanges,
+): Promise<ChangesAnswer> {
+  const { io, store, now } = options;
+  if (asked.place) {
+    const report = await callTool<ChangesReport>(
+      io,
+      asked.place,
+      'changes',
+      {
+        format: 1,
+        work: asked.place.cwd,
+        home: asked.place.home,
+        ...(asked.base_branch ? { base_branch: asked.base_branch } : {}),
+      },
+      { timeoutMs: CHANGES_MS_MAX, signal: AbortSignal.timeout(CHANGES_MS_MAX) },
+    );
+    return fit({ ...report, source: 'sandbox', taken_at: now().toISOString() });
+  }
+  if (!asked.checkpoint_id)
+    throw new HangarError('not_found', 'the session has no sandbox and no checkpoint yet', {
+      hint: 'send it a message first',
+    });
+  const manifest = await store.manifest(asked.session_id, asked.checkpoint_id);
+  if (!manifest) throw new HangarError('not_found', `${asked.checkpoint_id} is not in the store`);
+  const chunks: Buffer[] = [];
+  for await (const chunk of await store.open(manifest, 'changes.json')) chunks.push(chunk as Buffer);
+  const report = JSON.parse(Buffer.concat(chunks).toString('utf8')) as ChangesReport;
+  return fit({ ...report, source: 'checkpoint', taken_at: asked.taken_at ?? '' });
+}
+
+/** Diffs go first, the largest before the others; then files, the last before the others. */
+function fit(answer: ChangesAnswer): ChangesAnswer {
+  let size = Buffer.byteLength(JSON.stringify(answer));
+  if (size <= ANSWER_BYTES_MAX) return answer;
+  const files = answer.files.map((file) => ({ ...file }));
+  const largestFirst = files.toSorted((a, b) => (b.diff?.length ?? 0) - (a.diff?.length ?? 0));
+  for (const file of largestFirst) {
+    if (size <= ANSWER_BYTES_MAX) break;
+    size -= Buffer.byteLength(JSON.stringify(file.diff ?? ''));
+    file.diff = null;
+  }
+  while (size > ANSWER_BYTES_MAX && files.length > 0)
+    size -= Buffer.byteLength(JSON.stringify(files.pop()));
+  return { ...answer, files, truncated: true };
+}

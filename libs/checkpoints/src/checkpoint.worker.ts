@@ -1,0 +1,281 @@
+import type { Readable } from 'node:stream';
+import {
+  HangarError,
+  type CheckpointPart,
+  type Continuity,
+  type Omission,
+  type SandboxPlace,
+} from '@hangar/contracts';
+import { metaOfEffect, type LeasedEffect } from '@hangar/messaging';
+import type { SandboxIo } from '@hangar/sandbox-drivers';
+import type { CheckpointCommand } from './checkpoint.decider.ts';
+import type { Checkpoints } from './checkpoint.service.ts';
+import type { CheckpointStore } from './checkpoint.store.ts';
+import type { CheckpointRequest } from './checkpoint.ts';
+import { checkPart, readMeta } from './part-check.ts';
+import { SandboxGone, ToolRefusal, callTool, refOf } from './sandbox-tool.ts';
+import type {
+  CaptureReport,
+  CaptureRequest,
+  CheckpointMeta,
+  RestoreReport,
+  RestoreRequest,
+  UnchangedReport,
+} from './tool/contract.ts';
+
+export interface CheckpointCaps {
+  partBytesMax: number;
+  untrackedBytesMax: number;
+}
+
+export interface WorkerOptions {
+  checkpoints: Checkpoints;
+  store: CheckpointStore;
+  io: SandboxIo;
+  /** Where a harness keeps its conversation, relative to HOME [C7]. */
+  conversationDirectories(harness: string): readonly string[];
+  caps: CheckpointCaps;
+  now(): Date;
+}
+
+/** A capture or a restore inside the sandbox, and moving its parts, take no longer than this. */
+const TOOL_MS_MAX = 10 * 60_000;
+/** Tries at what may pass by itself; then the session is told. */
+const ATTEMPTS_MAX = 4;
+/** Omissions told in an event; the checkpoint itself lists them all. */
+const OMISSIONS_MAX = 100;
+const UNPACKED_BYTES_MAX = 64 * 1024 ** 3;
+
+export interface CheckpointWorker {
+  take(effect: LeasedEffect, signal: AbortSignal): Promise<void>;
+  restore(effect: LeasedEffect, signal: AbortSignal): Promise<void>;
+  remove(effect: LeasedEffect, signal: AbortSignal): Promise<void>;
+}
+
+/** The slow outside work of checkpoints. What is stored is decided by the manifest, written last. */
+export function createCheckpointWorker(options: WorkerOptions): CheckpointWorker {
+  const { checkpoints, store, now } = options;
+  const tell = async (
+    effect: LeasedEffect,
+    command: { type: CheckpointCommand['type']; data: object },
+  ): Promise<void> => {
+    const id = String(effect.payload['checkpoint_id']);
+    const full = { ...command, now: now().toISOString() } as CheckpointCommand;
+    await checkpoints.execute(id, full, { meta: metaOfEffect(effect.payload, 'checkpoints') });
+  };
+  return {
+    take: async (effect, signal) => {
+      const id = String(effect.payload['checkpoint_id']);
+      const { state } = await checkpoints.load(id);
+      if (state?.status !== 'requested' || !state.request) return;
+      try {
+        await tell(effect, await capture(options, state.request, signal));
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!isTerminal(error) && effect.attempt < ATTEMPTS_MAX) throw error;
+        await tell(effect, { type: 'MarkFailed', data: { error: messageOf(error) } });
+      }
+    },
+    restore: async (effect, signal) => {
+      const id = String(effect.payload['checkpoint_id']);
+      const epoch = Number(effect.payload['epoch']);
+      const { state } = await checkpoints.load(id);
+      if (state?.restores[epoch] !== 'requested') return;
+      try {
+        const place = effect.payload['place'] as unknown as SandboxPlace;
+        const harness = String(effect.payload['harness']);
+        const continuity = await restore(options, state.session_id, id, place, harness, signal);
+        await tell(effect, { type: 'MarkRestored', data: { epoch, continuity } });
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!isTerminal(error) && effect.attempt < ATTEMPTS_MAX) throw error;
+        const code = error instanceof ToolRefusal ? error.code : 'error';
+        const data = { epoch, code, error: messageOf(error) };
+        await tell(effect, { type: 'MarkRestoreFailed', data });
+      }
+    },
+    remove: async (effect) => {
+      const { checkpoint_id, session_id, reason } = effect.payload;
+      const ended = reason === 'archived' || reason === 'deleted';
+      if (ended) await store.deleteSession(String(session_id));
+      else await store.delete(String(session_id), String(checkpoint_id));
+    },
+  };
+}
+
+const isTerminal = (error: unknown): boolean =>
+  error instanceof ToolRefusal ||
+  error instanceof SandboxGone ||
+  (error instanceof HangarError &&
+    (error.code === 'invalid' || error.code === 'not_found' || error.code === 'exhausted'));
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
+
+async function capture(
+  options: WorkerOptions,
+  request: CheckpointRequest,
+  signal: AbortSignal,
+): Promise<{ type: 'MarkTaken' | 'MarkSkipped'; data: object }> {
+  const { io, store } = options;
+  const { session_id, checkpoint_id, place } = request;
+  const bases = await store.bases(session_id);
+  const out = `${place.home}/.hangar/checkpoints/${checkpoint_id}`;
+  const report = await callTool<CaptureReport | UnchangedReport>(
+    io,
+    place,
+    'capture',
+    captureRequest(options, request, out, bases.flatMap((b) => b.prerequisites)),
+    { timeoutMs: TOOL_MS_MAX, signal },
+  );
+  if (report.unchanged)
+    return { type: 'MarkSkipped', data: { same_as: request.unless_checkpoint_id ?? '' } };
+  await storeParts(options, request, report, out, signal);
+  await io.files.remove(refOf(place), out);
+  const { head, base, complete, skipped, warnings, fingerprint } = report;
+  return {
+    type: 'MarkTaken',
+    data: {
+      complete,
+      ...(head === null ? {} : { head }),
+      ...(base === null ? {} : { base }),
+      parts: partsOf(report),
+      skipped: bounded(
+        skipped.map(({ path, reason, bytes }) => ({ path, reason, bytes })),
+        'paths were left out',
+      ),
+      warnings: bounded(
+        warnings.map(({ path, reason }) => ({ ...(path ? { path } : {}), reason })),
+        'warnings',
+      ),
+      fingerprint,
+      taken_at: options.now().toISOString(),
+    },
+  };
+}
+
+const partsOf = (report: CaptureReport): CheckpointPart[] =>
+  report.parts.map(({ name, size, sha256 }) => ({ name, size, sha256 }));
+
+function bounded(list: Omission[], what: string): Omission[] {
+  if (list.length <= OMISSIONS_MAX) return list;
+  const more = list.length - OMISSIONS_MAX;
+  return [...list.slice(0, OMISSIONS_MAX), { reason: `${more} more ${what}; see meta.json` }];
+}
+
+function captureRequest(
+  options: WorkerOptions,
+  request: CheckpointRequest,
+  out: string,
+  knownBase: string[],
+): CaptureRequest {
+  const { caps, conversationDirectories } = options;
+  const { base_branch, harness_session, unless_fingerprint } = request;
+  return {
+    format: 1,
+    checkpoint_id: request.checkpoint_id,
+    session_id: request.session_id,
+    reason: request.reason as CaptureRequest['reason'],
+    work: request.place.cwd,
+    home: request.place.home,
+    out,
+    conversation_directories: [...conversationDirectories(request.harness)],
+    ...(base_branch === undefined ? {} : { base_branch }),
+    harness: request.harness,
+    ...(harness_session === undefined ? {} : { harness_session }),
+    cwd: request.place.cwd,
+    caps: {
+      part_bytes_max: caps.partBytesMax,
+      untracked_bytes_max: caps.untrackedBytesMax,
+      file_bytes_max: caps.partBytesMax,
+      unpacked_bytes_max: UNPACKED_BYTES_MAX,
+    },
+    ...(unless_fingerprint === undefined ? {} : { unless_fingerprint }),
+    known_base: knownBase,
+    zstd: true,
+  };
+}
+
+/** Out of the sandbox, through the checks, sealed, into the store; the manifest comes last. */
+async function storeParts(
+  options: WorkerOptions,
+  request: CheckpointRequest,
+  report: CaptureReport,
+  out: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { io, store } = options;
+  const { session_id, checkpoint_id, place, harness } = request;
+  const sink = store.begin(session_id, checkpoint_id);
+  const rules = {
+    conversationDirectories: options.conversationDirectories(harness),
+    unpackedBytesMax: UNPACKED_BYTES_MAX,
+  };
+  const stored: CheckpointPart[] = [];
+  for (const part of report.parts) {
+    const file = await io.files.get(refOf(place), `${out}/${part.name}`, { signal });
+    if (!file) throw new ToolRefusal('corrupt', `the part ${part.name} was announced but not made`);
+    const entry = { name: part.name, size: part.size, sha256: part.sha256 };
+    const body: Readable = checkPart(part, file.body, rules);
+    if (part.name === 'base.pack') {
+      await store.putBase(session_id, checkpoint_id, entry, report.prerequisites, body, signal);
+      continue;
+    }
+    await sink.put(entry, body, signal);
+    stored.push(entry);
+  }
+  await sink.commit(stored);
+}
+
+async function restore(
+  options: WorkerOptions,
+  sessionId: string,
+  checkpointId: string,
+  place: SandboxPlace,
+  harness: string,
+  signal: AbortSignal,
+): Promise<Continuity> {
+  const { io, store, conversationDirectories } = options;
+  const manifest = await store.manifest(sessionId, checkpointId);
+  if (!manifest) throw new ToolRefusal('missing', `${checkpointId} is not in the store`);
+  const meta: CheckpointMeta = await readMeta(await store.open(manifest, 'meta.json'));
+  const parts = `${place.home}/.hangar/restore/${checkpointId}`;
+  const rules = {
+    conversationDirectories: conversationDirectories(harness),
+    unpackedBytesMax: UNPACKED_BYTES_MAX,
+  };
+  const put = async (name: string, body: Readable): Promise<void> => {
+    await io.files.put(refOf(place), `${parts}/${name}`, body, { mode: 0o600, signal });
+  };
+  for (const part of meta.parts) {
+    if (part.name === 'meta.json' || part.name === 'base.pack' || part.name === 'changes.json')
+      continue;
+    await put(part.name, checkPart(part, await store.open(manifest, part.name), rules));
+  }
+  const needed = new Set(meta.prerequisites);
+  for (const base of await store.bases(sessionId)) {
+    if (!base.prerequisites.some((id) => needed.has(id))) continue;
+    await put('base.pack', await store.open(base, 'base.pack'));
+    break;
+  }
+  const request: RestoreRequest = {
+    format: 1,
+    work: place.cwd,
+    home: place.home,
+    parts,
+    meta,
+    remote: true,
+    conversation_directories: [...conversationDirectories(harness)],
+    unpacked_bytes_max: UNPACKED_BYTES_MAX,
+  };
+  const report = await callTool<RestoreReport>(io, place, 'restore', request, {
+    timeoutMs: TOOL_MS_MAX,
+    signal,
+  });
+  await io.files.remove(refOf(place), parts);
+  const losses = bounded(
+    report.losses.map(({ path, reason }) => ({ ...(path ? { path } : {}), reason })),
+    'things were not restored',
+  );
+  return { ...report.continuity, losses };
+}

@@ -1,0 +1,80 @@
+import { HangarError } from '@hangar/contracts';
+import type { SandboxPlace } from '@hangar/contracts';
+import type { SandboxIo, SandboxRef } from '@hangar/sandbox-drivers';
+
+/** The report of one call; a sandbox that sends more is not telling about a checkpoint. */
+const REPORT_BYTES_MAX = 32 * 1024 * 1024;
+const STDERR_BYTES_MAX = 16 * 1024;
+const TOOL = 'hangar-checkpoint.mjs';
+
+/** The tool said no, with a code of its own; trying again gives the same. */
+export class ToolRefusal extends Error {
+  readonly code: string;
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** The sandbox ended: what was asked can never be answered. */
+export class SandboxGone extends Error {}
+
+export const refOf = (place: SandboxPlace): SandboxRef => ({
+  id: place.sandbox_id,
+  instance: place.instance,
+});
+
+/** One call of the checkpoint tool inside the sandbox: a request in, a report out. */
+export async function callTool<Report>(
+  io: SandboxIo,
+  place: SandboxPlace,
+  verb: 'capture' | 'restore' | 'fingerprint' | 'changes',
+  request: object,
+  options: { timeoutMs: number; signal: AbortSignal },
+): Promise<Report> {
+  const stream = await io.exec(refOf(place), {
+    argv: [place.node, `${place.tools}/${TOOL}`, verb],
+    cwd: place.home,
+    stdin: Buffer.from(JSON.stringify(request)),
+    quiet: true,
+    ...options,
+  });
+  const out: Buffer[] = [];
+  let size = 0;
+  let err = '';
+  stream.stdout.on('data', (chunk: Buffer) => {
+    size += chunk.byteLength;
+    if (size <= REPORT_BYTES_MAX) out.push(chunk);
+  });
+  stream.stderr.on('data', (chunk: Buffer) => {
+    err = (err + chunk.toString('utf8')).slice(-STDERR_BYTES_MAX);
+  });
+  const exit = await stream.exit;
+  if (exit.kind === 'sandbox_gone') throw new SandboxGone('the sandbox is gone');
+  if (exit.kind === 'connection_lost')
+    throw new HangarError('unavailable', 'the connection to the sandbox was lost');
+  if (exit.kind === 'timed_out')
+    throw new ToolRefusal('time_limit', `${verb} took longer than ${options.timeoutMs / 1000} s`);
+  if (size > REPORT_BYTES_MAX) throw new ToolRefusal('invalid', `the report of ${verb} is too large`);
+  return parseReport<Report>(Buffer.concat(out).toString('utf8'), verb, exit, err);
+}
+
+function parseReport<Report>(
+  text: string,
+  verb: string,
+  exit: { kind: string; code?: number },
+  err: string,
+): Report {
+  let report: unknown;
+  try {
+    report = JSON.parse(text);
+  } catch {
+    const how = exit.kind === 'exited' ? `exit code ${exit.code}` : exit.kind;
+    throw new HangarError('unavailable', `${verb} gave no report (${how}): ${err.trim()}`);
+  }
+  const failure = (report as { error?: { code?: unknown; message?: unknown } } | null)?.error;
+  if (failure) throw new ToolRefusal(String(failure.code), String(failure.message));
+  if (typeof report !== 'object' || report === null || Array.isArray(report))
+    throw new ToolRefusal('invalid', `the report of ${verb} is not an object`);
+  return report as Report;
+}

@@ -1,0 +1,132 @@
+import {
+  Module,
+  type DynamicModule,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import { recipeSchema, type AnyEvent } from '@hangar/contracts';
+import type { HarnessAdapter } from '@hangar/harness-adapters';
+import {
+  causedBy,
+  createConsumer,
+  createEffectRunner,
+  createRelay,
+  streamName,
+  type EventStore,
+  type LogConnection,
+} from '@hangar/messaging';
+import { eventSubjects } from '@hangar/messaging/jetstream';
+import type { SandboxIo } from '@hangar/sandbox-drivers';
+import { runPolicy } from './run.policy.ts';
+import { EXECUTE, cancelSubject, createRuns } from './run.service.ts';
+import { createRunWorker } from './run.worker.ts';
+
+export interface RunsOptions {
+  log: LogConnection;
+  io: SandboxIo;
+  instance: string;
+  adapter(harness: string): HarnessAdapter;
+  /** The owner's secrets by name, for the environment variables of a run [Z2]. */
+  revealSecrets(owner: string, names: string[]): Promise<Record<string, string>>;
+  /** Credentials and endpoints that the machine's owner put into hangar's own environment. */
+  hostVariables: Record<string, string>;
+  now?(): Date;
+  onError(error: unknown): void;
+}
+
+/** Runs at work at once in one process. */
+const CONCURRENCY = 64;
+
+interface Part {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+class RunsRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
+  readonly #options: RunsOptions;
+  readonly #parts: Part[] = [];
+
+  constructor(options: RunsOptions) {
+    this.#options = options;
+  }
+
+  onApplicationBootstrap(): void {
+    const { log, instance, onError } = this.#options;
+    const { pool, nats, wake } = log;
+    const now = this.#options.now ?? (() => new Date());
+    const store = log.store(['run']);
+    const runs = createRuns(pool, store);
+    const worker = createRunWorker({
+      ...this.#options,
+      runs,
+      nats,
+      now,
+      runVariables: (owner, environment) => this.#variables(store, owner, environment),
+    });
+    this.#parts.push(
+      createRelay({ pool, nats, wake, onError }),
+      createConsumer({
+        name: 'runs-policy-session',
+        pool,
+        nats,
+        filter: eventSubjects('session'),
+        readStream: store.readStream,
+        onError,
+        handle: async (event, tx) => {
+          for (const { run_id, command } of runPolicy(
+            event as unknown as AnyEvent,
+            now().toISOString(),
+          )) {
+            await runs.execute(run_id, command, { meta: causedBy(event, 'runs'), tx });
+            if (command.type === 'CancelRun')
+              tx.onCommit(() => nats.publish(cancelSubject(run_id)));
+          }
+        },
+      }),
+      createEffectRunner({
+        pool,
+        wake,
+        instance: `${instance}-runs`,
+        kinds: { [EXECUTE]: worker.execute },
+        concurrency: CONCURRENCY,
+        // A sandbox that cannot be asked is asked again for as long as it takes [S5].
+        attemptsMax: Number.MAX_SAFE_INTEGER,
+        onError: (error) => onError(error),
+      }),
+    );
+    for (const part of this.#parts) part.start();
+  }
+
+  /** The recipe's variables, then the machine's credentials, then the owner's secrets. */
+  async #variables(
+    store: EventStore,
+    owner: string,
+    environment: string,
+  ): Promise<{ envVars: Record<string, string>; secrets: { name: string; value: string }[] }> {
+    const { hostVariables, revealSecrets } = this.#options;
+    const { events } = await store.load(streamName('environment', `${owner}_${environment}`));
+    const defined = events.findLast((event) => event.type === 'EnvironmentDefined');
+    const recipe = defined
+      ? recipeSchema.parse(JSON.parse(String(defined.data['recipe_json'])))
+      : null;
+    const revealed = recipe ? await revealSecrets(owner, recipe.secrets) : {};
+    const secrets = Object.entries({ ...hostVariables, ...revealed })
+      .filter(([name]) => !name.endsWith('_URL'))
+      .map(([name, value]) => ({ name, value }));
+    return { envVars: { ...hostVariables, ...recipe?.env, ...revealed }, secrets };
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    for (const part of this.#parts.toReversed()) await part.stop();
+  }
+}
+
+@Module({})
+export class RunsModule {
+  static register(options: RunsOptions): DynamicModule {
+    return {
+      module: RunsModule,
+      providers: [{ provide: RunsRuntime, useFactory: () => new RunsRuntime(options) }],
+    };
+  }
+}

@@ -1,0 +1,158 @@
+import {
+  Module,
+  type DynamicModule,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import { createServer, type Http2Server, type ServerHttp2Session } from 'node:http2';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { connectNodeAdapter } from '@connectrpc/connect-node';
+import type { ConnectRouter } from '@connectrpc/connect';
+import type { AnyEvent } from '@hangar/contracts';
+import {
+  causedBy,
+  createConsumer,
+  createEffectRunner,
+  createPresence,
+  createRelay,
+  type LogConnection,
+  type Presence,
+} from '@hangar/messaging';
+import { eventSubjects } from '@hangar/messaging/jetstream';
+import type { SandboxDriver } from '@hangar/sandbox-drivers';
+import { createEnvironmentController, createEnvironments } from './environment.service.ts';
+import { sandboxPolicy } from './sandbox.policy.ts';
+import { createReaper } from './sandbox.reaper.ts';
+import {
+  DESTROY,
+  PROVISION,
+  SANDBOX_INDEX_TABLE,
+  createSandboxes,
+} from './sandbox.service.ts';
+import { createSandboxWorker } from './sandbox.worker.ts';
+
+export interface SandboxesOptions {
+  log: LogConnection;
+  driver: SandboxDriver;
+  /** Stable name of this replica: it takes its own unfinished work over at once. */
+  instance: string;
+  ttlMinutes: number;
+  io: {
+    host: string;
+    port: number;
+    /** The driver's byte streams as Connect routes; told of activity, which it may refuse. */
+    routes(onActivity: (sandboxId: string) => Promise<void>): (router: ConnectRouter) => void;
+    onListening?(port: number): void;
+  };
+  installHarness(name: string, log: (line: string) => void): Promise<string>;
+  revealSecrets(owner: string, names: string[]): Promise<Record<string, string>>;
+  now?(): Date;
+  onError(error: unknown): void;
+}
+
+interface Part {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
+  readonly #options: SandboxesOptions;
+  readonly #parts: Part[] = [];
+  #io: IoServer | undefined;
+
+  constructor(options: SandboxesOptions) {
+    this.#options = options;
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    const { log, driver, instance, ttlMinutes, onError } = this.#options;
+    const { pool, nats, wake } = log;
+    const now = this.#options.now ?? (() => new Date());
+    await pool.query(SANDBOX_INDEX_TABLE);
+    const store = log.store(['sandbox', 'environment']);
+    const presence = createPresence(pool);
+    const sandboxes = createSandboxes(pool, store);
+    const environments = createEnvironments(pool, store);
+    const worker = createSandboxWorker({
+      ...this.#options,
+      now,
+      sandboxes,
+      environments,
+      forgetPresence: presence.forget,
+    });
+    this.#io = await serveIo(this.#options, presence);
+    this.#parts.push(
+      createRelay({ pool, nats, wake, onError }),
+      createConsumer({
+        name: 'sandboxes-policy-session',
+        pool,
+        nats,
+        filter: eventSubjects('session'),
+        readStream: store.readStream,
+        onError,
+        handle: async (event, tx) => {
+          const at = now().toISOString();
+          const steps = sandboxPolicy(event as unknown as AnyEvent, at, { ttlMinutes });
+          for (const { sandbox_id, command } of steps)
+            await sandboxes.execute(sandbox_id, command, { meta: causedBy(event, 'sandboxes'), tx });
+        },
+      }),
+      createEffectRunner({
+        pool,
+        wake,
+        instance: `${instance}-sandboxes`,
+        kinds: { [PROVISION]: worker.provision, [DESTROY]: worker.destroy },
+        // Destroying is tried until it is done: a sandbox that cannot be asked is not gone.
+        attemptsMax: Number.MAX_SAFE_INTEGER,
+        onError: (error) => onError(error),
+      }),
+      createReaper({ pool, sandboxes, driver, presence, ttlMinutes, now, onError }),
+      createEnvironmentController({ nats, environments, onError }),
+    );
+    for (const part of this.#parts) part.start();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    for (const part of this.#parts.toReversed()) await part.stop();
+    await this.#io?.close();
+  }
+}
+
+interface IoServer {
+  close(): Promise<void>;
+}
+
+/** The byte streams of all sandboxes, on HTTP/2 without TLS: one owner sees all activity. */
+async function serveIo(options: SandboxesOptions, presence: Presence): Promise<IoServer> {
+  const { host, port, routes, onListening } = options.io;
+  const server: Http2Server = createServer(
+    connectNodeAdapter({ routes: routes((sandboxId) => presence.touch(sandboxId)) }),
+  );
+  const sessions = new Set<ServerHttp2Session>();
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  onListening?.((server.address() as AddressInfo).port);
+  return {
+    close: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      for (const session of sessions) session.destroy();
+      await closed;
+    },
+  };
+}
+
+@Module({})
+export class SandboxesModule {
+  static register(options: SandboxesOptions): DynamicModule {
+    return {
+      module: SandboxesModule,
+      providers: [{ provide: SandboxesRuntime, useFactory: () => new SandboxesRuntime(options) }],
+    };
+  }
+}

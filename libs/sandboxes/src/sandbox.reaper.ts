@@ -1,0 +1,146 @@
+import { HangarError } from '@hangar/contracts';
+import type { Presence } from '@hangar/messaging';
+import type { SandboxDriver } from '@hangar/sandbox-drivers';
+import type pg from 'pg';
+import type { SandboxCommand } from './sandbox.decider.ts';
+import type { Sandboxes } from './sandbox.service.ts';
+
+export interface ReaperOptions {
+  pool: pg.Pool;
+  sandboxes: Sandboxes;
+  driver: SandboxDriver;
+  presence: Presence;
+  ttlMinutes: number;
+  intervalMs?: number;
+  now(): Date;
+  onError(error: unknown): void;
+}
+
+/** How often reality is compared with the log. */
+const REAPER_MS = 5_000;
+/** Looked at side by side, so that one stuck sandbox does not starve the others [X5]. */
+const REAPER_CONCURRENCY = 8;
+/** Use within this time counts as activity [X4]. */
+const ACTIVE_SECONDS = 90;
+/** A sandbox that no log knows is somebody's only while its creation is being recorded. */
+const ORPHAN_SECONDS_MIN = 60;
+
+interface Row {
+  sandbox_id: string;
+  status: string;
+  expires_at: Date | null;
+}
+
+export interface Reaper {
+  start(): void;
+  stop(): Promise<void>;
+  /** One comparison, for tests and for a person who does not want to wait. */
+  pass(): Promise<void>;
+}
+
+/**
+ * Compares the driver's list with the log: what ended by itself is lost, what nobody owns is an
+ * orphan, what is past its time is announced. A driver that does not answer ends the pass: what
+ * is unknown is not gone [S5].
+ */
+export function createReaper(options: ReaperOptions): Reaper {
+  const { pool, driver, onError, intervalMs = REAPER_MS } = options;
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> = Promise.resolve();
+  let stopped = false;
+  const pass = async (): Promise<void> => {
+    const found = new Map((await driver.list()).map((each) => [each.id, each]));
+    const { rows } = await pool.query<Row>('select * from sandbox_index');
+    const known = new Set(rows.map((row) => row.sandbox_id));
+    const jobs: (() => Promise<void>)[] = [
+      ...rows.map((row) => () => compare(options, row, found.get(row.sandbox_id)?.status ?? null)),
+      ...[...found.values()]
+        .filter((each) => !known.has(each.id))
+        .map((each) => () => removeOrphan(options, each.id, each.createdAt)),
+    ];
+    await sideBySide(jobs, onError);
+  };
+  const loop = (): void => {
+    running = pass()
+      .catch(onError)
+      .then(() => {
+        if (!stopped) timer = setTimeout(loop, intervalMs);
+      });
+  };
+  return {
+    start: loop,
+    stop: async () => {
+      stopped = true;
+      clearTimeout(timer);
+      await running;
+    },
+    pass,
+  };
+}
+
+async function sideBySide(
+  jobs: (() => Promise<void>)[],
+  onError: (error: unknown) => void,
+): Promise<void> {
+  const queue = [...jobs];
+  const worker = async (): Promise<void> => {
+    for (let job = queue.shift(); job; job = queue.shift()) await job().catch(onError);
+  };
+  await Promise.all(Array.from({ length: REAPER_CONCURRENCY }, worker));
+}
+
+async function compare(
+  options: ReaperOptions,
+  row: Row,
+  status: Awaited<ReturnType<SandboxDriver['get']>>,
+): Promise<void> {
+  if (row.status !== 'ready') return;
+  if (status?.phase !== 'ready') {
+    // Asked once more about this one: a list may be older than the sandbox.
+    const again = await options.driver.get(row.sandbox_id);
+    if (again?.phase === 'ready') return;
+    const reason = again ? again.reason : 'it is not there any more';
+    await tell(options, row.sandbox_id, { type: 'MarkLost', data: { reason } });
+    return;
+  }
+  if (!row.expires_at || row.expires_at > options.now()) return;
+  const lastActive = (await options.presence.lastActive([row.sandbox_id])).get(row.sandbox_id);
+  const active = lastActive && options.now().getTime() - lastActive.getTime() < ACTIVE_SECONDS * 1000;
+  await tell(
+    options,
+    row.sandbox_id,
+    active
+      ? {
+          type: 'ExtendSandbox',
+          data: {
+            expires_at: new Date(
+              options.now().getTime() + options.ttlMinutes * 60_000,
+            ).toISOString(),
+            reason: 'it is in use',
+          },
+        }
+      : { type: 'ExpireSandbox', data: {} },
+  );
+}
+
+async function tell(
+  { sandboxes, now }: ReaperOptions,
+  id: string,
+  command: Omit<SandboxCommand, 'now'>,
+): Promise<void> {
+  const full = { ...command, now: now().toISOString() } as SandboxCommand;
+  const meta = { actor: 'service:reaper', cause: null, correlation: id };
+  await sandboxes.execute(id, full, { meta });
+}
+
+async function removeOrphan(
+  { driver, sandboxes, now }: ReaperOptions,
+  id: string,
+  createdAt: Date,
+): Promise<void> {
+  if (now().getTime() - createdAt.getTime() < ORPHAN_SECONDS_MIN * 1000) return;
+  const { state } = await sandboxes.load(id);
+  const owned = state && state.status !== 'destroyed' && state.status !== 'failed';
+  if (owned) throw new HangarError('internal', `${id} is in the log but not in its index`);
+  await driver.destroy(id);
+}

@@ -1,0 +1,207 @@
+import { HangarError, type Recipe, type SandboxPlace } from '@hangar/contracts';
+import { metaOfEffect, type LeasedEffect } from '@hangar/messaging';
+import type { SandboxDriver, SandboxRef, SandboxSpec } from '@hangar/sandbox-drivers';
+import { CHECKOUT_SCRIPT, localRemote } from './checkout.ts';
+import { loadRecipe, type Environments } from './environment.service.ts';
+import type { SandboxCommand } from './sandbox.decider.ts';
+import type { Sandboxes } from './sandbox.service.ts';
+import type { SandboxRequest } from './sandbox.ts';
+import { runCommand } from './run-command.ts';
+
+export interface WorkerOptions {
+  sandboxes: Sandboxes;
+  environments: Environments;
+  driver: SandboxDriver;
+  ttlMinutes: number;
+  /** Directory on this machine with the harness's CLI; fetched when it is not there yet. */
+  installHarness(name: string, log: (line: string) => void): Promise<string>;
+  /** Values of the owner's secrets, for set-up commands. */
+  revealSecrets(owner: string, names: string[]): Promise<Record<string, string>>;
+  forgetPresence(sandboxId: string): Promise<void>;
+  now(): Date;
+}
+
+const HARNESS_ROOT = '/hangar/harness';
+const CLONE_MINUTES_MAX = 10;
+const SETUP_MINUTES_MAX = 10;
+/** Of what a failed command printed, for people. */
+const OUTPUT_CHARACTERS_MAX = 2000;
+
+/** A start that failed for a reason that trying again would not change. */
+class StartFailure extends Error {
+  readonly phase: string;
+  constructor(phase: string, reason: string) {
+    super(reason);
+    this.phase = phase;
+  }
+}
+
+export interface SandboxWorker {
+  provision(effect: LeasedEffect, signal: AbortSignal): Promise<void>;
+  destroy(effect: LeasedEffect, signal: AbortSignal): Promise<void>;
+}
+
+/** The slow outside work of sandboxes: each step can be done again, so a crash costs only time. */
+export function createSandboxWorker(options: WorkerOptions): SandboxWorker {
+  const { sandboxes, driver, now } = options;
+  const tell = async (effect: LeasedEffect, command: Omit<SandboxCommand, 'now'>): Promise<void> => {
+    const id = String(effect.payload['sandbox_id']);
+    const full = { ...command, now: now().toISOString() } as SandboxCommand;
+    await sandboxes.execute(id, full, { meta: metaOfEffect(effect.payload, 'sandboxes') });
+  };
+  return {
+    provision: async (effect, signal) => {
+      const id = String(effect.payload['sandbox_id']);
+      const { state } = await sandboxes.load(id);
+      if (state?.status !== 'provisioning') return;
+      const progress = (phase: string, text: string): Promise<void> =>
+        tell(effect, { type: 'NoteProgress', data: { phase, text } });
+      try {
+        const ready = await provision(options, state.request, progress, signal);
+        await tell(effect, { type: 'MarkReady', data: ready });
+      } catch (error) {
+        signal.throwIfAborted();
+        const failure = HangarError.from(error);
+        const terminal = error instanceof StartFailure;
+        if (!terminal && effect.attempt < PROVISION_ATTEMPTS_MAX) throw error;
+        const phase = terminal ? error.phase : 'starting';
+        await tell(effect, { type: 'MarkFailed', data: { phase, reason: failure.message } });
+      }
+      // A destroy that was asked for meanwhile found nothing to destroy, perhaps.
+      const after = await sandboxes.load(id);
+      if (after.state?.status !== 'ready') await driver.destroy(id);
+    },
+    destroy: async (effect) => {
+      const id = String(effect.payload['sandbox_id']);
+      await driver.destroy(id);
+      await options.forgetPresence(id);
+      const cause = String(effect.payload['cause']);
+      await tell(effect, { type: 'MarkDestroyed', data: { cause } });
+    },
+  };
+}
+
+/** Together with the effect runner's pauses about a minute: longer trouble is told to the person. */
+const PROVISION_ATTEMPTS_MAX = 4;
+
+async function provision(
+  options: WorkerOptions,
+  request: SandboxRequest,
+  progress: (phase: string, text: string) => Promise<void>,
+  signal: AbortSignal,
+): Promise<{ place: SandboxPlace; expires_at: string; environment_version: number }> {
+  const { driver, environments, installHarness, ttlMinutes, now } = options;
+  const { version, recipe } = await loadRecipe(environments, request.owner, request.environment);
+  await progress('harness', `preparing ${request.harness}`);
+  const harnessDirectory = await installHarness(
+    request.harness,
+    (line) => void progress('harness', line).catch(() => undefined),
+  );
+  await progress('starting', 'starting the sandbox');
+  const spec = specOf(request, recipe, harnessDirectory);
+  const ref = await driver.create(spec, signal);
+  const status = await driver.get(request.sandbox_id);
+  if (status?.phase !== 'ready')
+    throw new HangarError('unavailable', 'the sandbox ended right after it was started');
+  const { paths } = status;
+  const cwd = request.cwd.replace(/^\/workspace(?=\/|$)/, paths.workspace);
+  await checkOut(options, request, ref, cwd, progress, signal);
+  await setUp(options, request, recipe, ref, cwd, progress, signal);
+  return {
+    place: {
+      sandbox_id: request.sandbox_id,
+      instance: ref.instance,
+      home: paths.home,
+      cwd,
+      node: paths.node,
+      tools: paths.tools,
+      harness_root: paths.mounts[HARNESS_ROOT] ?? HARNESS_ROOT,
+    },
+    expires_at: new Date(now().getTime() + ttlMinutes * 60_000).toISOString(),
+    environment_version: version,
+  };
+}
+
+function specOf(
+  request: SandboxRequest,
+  recipe: Recipe,
+  harnessDirectory: string,
+): SandboxSpec {
+  const remote = request.repo ? localRemote(request.repo) : null;
+  const { memory_mb, cpus, pids } = recipe.resources;
+  return {
+    id: request.sandbox_id,
+    sessionId: request.session_id,
+    cwd: request.cwd,
+    envVars: { ...recipe.env, HANGAR_SESSION: request.session_id },
+    network: recipe.network,
+    mounts: [
+      { source: harnessDirectory, target: HARNESS_ROOT, readOnly: true },
+      ...(remote ? [{ source: remote, target: remote, readOnly: true }] : []),
+      ...recipe.mounts.map((m) => ({
+        source: m.source,
+        target: m.target,
+        readOnly: m.read_only,
+      })),
+    ],
+    resources: {
+      ...(memory_mb === undefined ? {} : { memoryMb: memory_mb }),
+      ...(cpus === undefined ? {} : { cpus }),
+      ...(pids === undefined ? {} : { pids }),
+    },
+  };
+}
+
+async function checkOut(
+  { driver }: WorkerOptions,
+  request: SandboxRequest,
+  ref: SandboxRef,
+  cwd: string,
+  progress: (phase: string, text: string) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { repo = '', base_branch = '', branch, purpose } = request;
+  if (repo) await progress('cloning', `cloning ${withoutUserinfo(repo)}`);
+  const argv = ['sh', '-c', CHECKOUT_SCRIPT, 'checkout', repo, base_branch, branch, cwd, purpose];
+  const done = await runCommand(driver, ref, {
+    argv,
+    timeoutMs: CLONE_MINUTES_MAX * 60_000,
+    signal,
+  });
+  if (done.kind === 'exited' && done.code === 0) return;
+  if (done.kind === 'exited' && done.code === 3)
+    throw new StartFailure('cloning', `${withoutUserinfo(repo)} has no branch ${base_branch}`);
+  if (done.kind === 'connection_lost' || done.kind === 'sandbox_gone')
+    throw new HangarError('unavailable', 'the sandbox went away while cloning');
+  const text = withoutUserinfo(done.output).slice(-OUTPUT_CHARACTERS_MAX);
+  throw new StartFailure('cloning', `the repository could not be cloned: ${text}`);
+}
+
+async function setUp(
+  { driver, revealSecrets }: WorkerOptions,
+  request: SandboxRequest,
+  recipe: Recipe,
+  ref: SandboxRef,
+  cwd: string,
+  progress: (phase: string, text: string) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const envVars = recipe.setup.length ? await revealSecrets(request.owner, recipe.secrets) : {};
+  for (const [index, command] of recipe.setup.entries()) {
+    await progress('setup', `running setup ${index + 1} of ${recipe.setup.length}: ${command}`);
+    const done = await runCommand(driver, ref, {
+      argv: ['sh', '-c', command],
+      cwd,
+      envVars,
+      timeoutMs: SETUP_MINUTES_MAX * 60_000,
+      signal,
+    });
+    if (done.kind === 'exited' && done.code === 0) continue;
+    const how = done.kind === 'exited' ? `exit code ${done.code}` : done.kind;
+    const text = done.output.slice(-OUTPUT_CHARACTERS_MAX);
+    throw new StartFailure('setup', `setup command ${index + 1} failed (${how}): ${text}`);
+  }
+}
+
+/** Clone errors repeat the URL; a password in it is nobody's business. */
+const withoutUserinfo = (text: string): string => text.replaceAll(/\/\/[^/@\s]+@/g, '//');
