@@ -1,6 +1,7 @@
 /** Every bound a person or a program can run into, with its unit (SPEC S8; ARCHITECTURE 2.8). */
 export const MESSAGES_QUEUED_MAX = 32;
 /** An event carries its message, and an event has at most 512 KiB. */
+/** The log carries 512 KiB per event, and a turn carries the message with notes and a handoff. */
 export const MESSAGE_BYTES_MAX = 256 * 1024;
 export const SUMMARY_BYTES_MAX = 8 * 1024;
 export const HANDOFF_BYTES_MAX = 48 * 1024;
@@ -22,3 +23,11 @@ export const EXEC_SECONDS_DEFAULT = 60;
 export const EXEC_SECONDS_MAX = 600;
 export const EXEC_OUTPUT_BYTES_MAX = 4 * 1024 * 1024;
 export const EXEC_STDIN_BYTES_MAX = 4 * 1024 * 1024;
+/** Of a request's body; secrets have a smaller bound of their own. */
+export const BODY_BYTES_MAX = 1024 * 1024;
+export const SECRET_BYTES_MAX = 64 * 1024;
+export const TITLE_CHARACTERS_MAX = 200;
+export const IDEMPOTENCY_KEY_CHARACTERS_MAX = 200;
+export const IDEMPOTENCY_KEY_DAYS = 7;
+/** Of an exec's body: stdin as base64 or escaped JSON is larger than its bytes. */
+export const EXEC_BODY_BYTES_MAX = 8 * 1024 * 1024;

@@ -16,7 +16,13 @@ export const sessionNameSchema = slugSchema.refine((name) => !SESSION_ID_PATTERN
 
 export const environmentNameSchema = slugSchema;
 export const harnessNameSchema = slugSchema;
-export const ownerSchema = slugSchema;
+/** Whose something is. No `_`, `.` or `@`: owners are part of the names of streams and subjects. */
+export const ownerSchema = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9-]{0,35}$/,
+    'use letters, digits and hyphens, at most 36, with a letter or digit first',
+  );
 
 /** Also a legal name of an environment variable: that is how a secret reaches a run. */
 export const secretNameSchema = z

@@ -23,7 +23,9 @@ export interface Page<Item> {
 }
 
 /** `wait`: seconds that the answer may be held back for the outcome. */
-export const waitQuerySchema = z.strictObject({ wait: queryNumber(0, WAIT_SECONDS_MAX).optional() });
+export const waitQuerySchema = z.strictObject({
+  wait: queryNumber(0, WAIT_SECONDS_MAX).optional(),
+});
 export type WaitQuery = z.output<typeof waitQuerySchema>;
 
 export const noQuerySchema = z.strictObject({});

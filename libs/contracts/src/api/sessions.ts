@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { MESSAGE_ID_PATTERN, SESSION_PART_ID_PATTERN } from '../ids.ts';
+import { IDLE_MINUTES_MAX, MESSAGE_BYTES_MAX, TITLE_CHARACTERS_MAX } from '../limits.ts';
+import {
+  branchSchema,
+  environmentNameSchema,
+  harnessNameSchema,
+  repoSchema,
+  sessionNameSchema,
+  textSchema,
+} from './names.ts';
+import { pageQueryFields } from './paging.ts';
+import { MESSAGE_MODES, sessionStateSchema } from './session-document.ts';
+
+/** Bytes are counted as UTF-8; characters would let four times as much through. */
+const messageSchema = z
+  .string()
+  .min(1, 'say something')
+  .refine((text) => new TextEncoder().encode(text).byteLength <= MESSAGE_BYTES_MAX, {
+    message: `a message has at most ${MESSAGE_BYTES_MAX} bytes; put long text into a file`,
+  });
+
+const idleMinutesSchema = z.int().min(0).max(IDLE_MINUTES_MAX);
+const titleSchema = textSchema(TITLE_CHARACTERS_MAX);
+
+export const createSessionSchema = z
+  .strictObject({
+    name: sessionNameSchema,
+    environment: environmentNameSchema,
+    harness: harnessNameSchema,
+    model: z.string().min(1).max(200).optional(),
+    repo: repoSchema.optional(),
+    base_branch: branchSchema.optional(),
+    branch: branchSchema.optional(),
+    title: titleSchema.optional(),
+    message: messageSchema.optional(),
+    idle_minutes: idleMinutesSchema.optional(),
+  })
+  .meta({ id: 'CreateSession' });
+export type CreateSession = z.infer<typeof createSessionSchema>;
+
+/** Bodies of calls that need none; an empty body is the same. */
+export const emptyBodySchema = z.strictObject({});
+
+export const sendMessageSchema = z
+  .strictObject({ message: messageSchema, mode: z.enum(MESSAGE_MODES).default('auto') })
+  .meta({ id: 'SendMessage' });
+export type SendMessage = z.infer<typeof sendMessageSchema>;
+export type SendMessageInput = z.input<typeof sendMessageSchema>;
+
+/** `turn` is there when the message started one at once. */
+export const messageReceiptSchema = z
+  .object({
+    message_id: z.string(),
+    /** queued, delivered, taken_back or failed [M4]. */
+    status: z.enum(['queued', 'delivered', 'taken_back', 'failed']),
+    mode: z.string(),
+    turn: z.int().optional(),
+  })
+  .meta({ id: 'MessageReceipt' });
+export type MessageReceipt = z.infer<typeof messageReceiptSchema>;
+
+/** `force` destroys the sandbox even where the checkpoint is incomplete; audited [X3]. */
+export const suspendSessionSchema = z
+  .strictObject({ force: z.boolean().default(false) })
+  .meta({ id: 'SuspendSession' });
+
+/** 0: never suspended by itself. */
+export const keepSessionSchema = z
+  .strictObject({ idle_minutes: idleMinutesSchema })
+  .meta({ id: 'KeepSession' });
+
+export const renameSessionSchema = z
+  .strictObject({ name: sessionNameSchema.optional(), title: titleSchema.optional() })
+  .refine((body) => body.name !== undefined || body.title !== undefined, {
+    message: 'give a name, a title, or both',
+  })
+  .meta({ id: 'RenameSession' });
+export type RenameSession = z.infer<typeof renameSessionSchema>;
+
+const booleanQuerySchema = z.enum(['true', 'false']).transform((text) => text === 'true');
+
+export const deleteSessionQuerySchema = z.strictObject({ force: booleanQuerySchema.optional() });
+
+export type DeleteSessionQuery = z.output<typeof deleteSessionQuerySchema>;
+
+export const listSessionsQuerySchema = z.strictObject({
+  ...pageQueryFields,
+  state: sessionStateSchema.optional(),
+  environment: environmentNameSchema.optional(),
+  /** Part of the name, title, repo or branch. */
+  q: z.string().min(1).max(200).optional(),
+});
+export type ListSessionsQuery = z.output<typeof listSessionsQuerySchema>;
+
+export const messageIdSchema = z.string().regex(MESSAGE_ID_PATTERN, 'use a message id (msg-...)');
+export const checkpointIdSchema = z
+  .string()
+  .regex(SESSION_PART_ID_PATTERN, 'use a checkpoint id (ckp-...)');
