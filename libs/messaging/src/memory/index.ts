@@ -1,0 +1,8 @@
+export {
+  createMemoryLog,
+  type Delivery,
+  type DeliveryFault,
+  type MemoryConsumer,
+  type MemoryLog,
+} from './memory-log.ts';
+export type { MemoryEffect, MemoryTimer } from './memory-state.ts';

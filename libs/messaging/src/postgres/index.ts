@@ -1,0 +1,3 @@
+export { createPostgresEventStore, type PostgresEventStoreOptions } from './event-store.ts';
+export { migrateEventLog } from './migrate.ts';
+export { inTransaction, isTransientDatabaseError } from './transaction.ts';
