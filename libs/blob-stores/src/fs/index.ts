@@ -1,0 +1,1 @@
+export { openFsBlobStore, type FsBlobStore } from './store.ts';

@@ -1,0 +1,1 @@
+export { MEMORY_BYTES_MAX, createMemoryBlobStore } from './store.ts';

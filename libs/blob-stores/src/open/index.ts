@@ -1,0 +1,1 @@
+export { openBlobStore, type BlobStoreSetting } from './open-blob-store.ts';
