@@ -1,0 +1,1 @@
+export { createLocalDriver, type LocalDriverOptions } from './driver.ts';

@@ -1,0 +1,4 @@
+import { describeSandboxDriver } from '../testing/index.ts';
+import { openLocalDriver } from '../testing/local-driver-factory.ts';
+
+describeSandboxDriver('local driver with plain processes', () => openLocalDriver('none'));

@@ -1,0 +1,65 @@
+/** What the driver and sandboxd say to each other inside the frames. Both ends import this file. */
+
+export const PROTOCOL_VERSION = 1;
+
+/** Written by the driver, read by sandboxd at start; it names no file outside the sandbox. */
+export interface SandboxdConfig {
+  token: string;
+  instance: string;
+  sandboxId: string;
+  socketDirectory: string;
+  runsDirectory: string;
+  /** Default working directory, used once it exists. */
+  cwd: string;
+  workspace: string;
+  /** A directory from which `@lydell/node-pty` resolves; null when there is no terminal support. */
+  ptyDirectory: string | null;
+}
+
+/** Name of the socket in the socket directory; short, because a socket path has 107 bytes. */
+export const SOCKET_NAME = 's';
+
+export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGKILL';
+
+export type Operation =
+  | ({ op: 'exec'; timeoutMs: number | null } & ProcessRequest)
+  | ({ op: 'runStart'; id: string } & ProcessRequest)
+  | { op: 'runFollow'; id: string; out: number; err: number }
+  | { op: 'runInput'; id: string; key: string; eof: boolean }
+  | { op: 'runKill'; id: string; signal: SignalName }
+  | { op: 'runStatus'; id: string }
+  | { op: 'put'; path: string; mode: number }
+  | { op: 'get'; path: string; from: number }
+  | { op: 'stat'; path: string }
+  | { op: 'remove'; path: string }
+  | ({ op: 'pty'; cols: number; rows: number } & ProcessRequest);
+
+export interface ProcessRequest {
+  argv: string[];
+  cwd: string | null;
+  envVars: Record<string, string>;
+}
+
+/** How a process ended, as sandboxd saw it. */
+export type ProcessEnd =
+  | { kind: 'exited'; code: number }
+  | { kind: 'signalled'; signal: string }
+  | { kind: 'not_started'; error: string }
+  | { kind: 'timed_out' };
+
+/** A failed operation: the code of a HangarError, and texts for a person. */
+export interface WireError {
+  code: 'invalid' | 'not_found' | 'conflict' | 'exhausted' | 'unavailable' | 'internal';
+  detail: string;
+  hint?: string;
+}
+
+/** Bytes of one `runs.input` chunk, and of a run's first stdin. */
+export const INPUT_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Environment variables by which processes of one sandbox, run or exec are found again. */
+export const MARKER = {
+  sandbox: 'HANGAR_SANDBOX',
+  run: 'HANGAR_RUN',
+  exec: 'HANGAR_EXEC',
+} as const;
