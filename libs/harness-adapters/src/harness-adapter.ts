@@ -6,11 +6,12 @@
 
 export type HarnessName = 'claude-code' | 'codex' | 'pi' | 'fake';
 
-/** Abilities as data, so that "hand off instead" is a rule in the session and not a special case. */
+/** Abilities as data: "hand off instead" is a rule in the session and not a special case. */
 export interface HarnessCapabilities {
   /** hangar may choose the conversation id before the first turn. */
   choosesId: boolean;
   resume: boolean;
+  /** Natively, in one HOME. Without it a copy of the files in another sandbox still goes on. */
   fork: boolean;
   steer: boolean;
   withdraw: boolean;
@@ -21,9 +22,10 @@ export interface HarnessCapabilities {
 }
 
 export interface TurnSpec {
+  /** With `messageId` it makes the message's identity: a second run of a message has a new one. */
   runId: string;
   messageId: string;
-  /** What the person wrote, with hangar's own notes already in front of it. Any text, up to 1 MiB. */
+  /** What the person wrote, with hangar's own notes already in front of it. Up to 1 MiB. */
   prompt: string;
   cwd: string;
   home: string;
@@ -31,28 +33,34 @@ export interface TurnSpec {
   node: string;
   harnessRoot: string;
   model: string | null;
-  /** The id the conversation has, or shall get where `choosesId`; null before a first turn elsewhere. */
+  /** The id it has, or shall get where `choosesId`; null before a first turn elsewhere. */
   conversationId: string | null;
   /** false: start a new conversation; true: resume `conversationId`. */
   resume: boolean;
-  /** Environment variables of the run, credentials and endpoint (`ANTHROPIC_BASE_URL` ...) included. */
+  /** Of the run, credentials and endpoint (`ANTHROPIC_BASE_URL` ...) included. */
   envVars: Record<string, string>;
 }
 
 export interface HarnessCommand {
   argv: string[];
   envVars: Record<string, string>;
-  /** Written under HOME before the start (endpoint and settings; no conversation files). */
+  /**
+   * Written under HOME before the start (endpoint and settings; no conversation files, no keys).
+   * `path` is relative to HOME.
+   */
   files: { path: string; content: string; mode: number }[];
 }
 
 /** One line for the process's stdin; `key` makes the write idempotent (`DetachedRuns.input`). */
 export interface ProtocolInput {
   key: string;
-  line: string | 'eof';
+  /** Without its newline; the word `eof` closes stdin. */
+  line: string;
 }
 
+/** Tokens of this turn alone. */
 export interface Usage {
+  /** All that was sent, cached tokens included. */
   input_tokens: number;
   output_tokens: number;
   cached_tokens: number;
@@ -114,6 +122,7 @@ export interface TurnProtocol {
 
 /** Reads and writes conversation files inside the sandbox; paths are absolute. */
 export interface ConversationFiles {
+  /** Every file below it, at any depth; empty when it does not exist. */
   list(directory: string): Promise<string[]>;
   /** null when it does not exist. Refuses (`exhausted`) above `CONVERSATION_BYTES_MAX`. */
   read(path: string): Promise<Uint8Array | null>;
@@ -121,7 +130,7 @@ export interface ConversationFiles {
 }
 
 export type ConversationCheck =
-  /** `entries` never shrinks over a turn; `lastEntry` is the newest message's id where there is one. */
+  /** `entries` never shrinks over a turn; `lastEntry` is the newest message's id, if any. */
   | { state: 'intact'; path: string; entries: number; lastEntry: string | null }
   /** Usable after `repair`; `lost` says in words what the repair gives up. */
   | { state: 'damaged'; path: string; entries: number; lost: string; repaired: Uint8Array }
@@ -134,7 +143,7 @@ export interface HarnessAdapter {
   readonly conversationDirectories: readonly string[];
   command(turn: TurnSpec): HarnessCommand;
   protocol(turn: TurnSpec): TurnProtocol;
-  /** Are the files where this harness will look, and whole? Asked before and after each turn [R3]. */
+  /** Are the files where this harness looks, and whole? Asked before and after a turn [R3]. */
   check(
     files: ConversationFiles,
     where: { home: string; cwd: string; conversationId: string },

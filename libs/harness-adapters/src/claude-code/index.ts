@@ -1,0 +1,1 @@
+export { claudeCodeAdapter } from './claude-code.adapter.ts';

@@ -1,0 +1,74 @@
+/** Codex: one `codex app-server` process (the native program) per turn, on stdio. */
+import type { HarnessAdapter, HarnessCommand, TurnSpec } from '../harness-adapter.ts';
+import { modelRetries } from '../model-retries.ts';
+import { harnessProgram } from '../versions.ts';
+import { checkCodex } from './codex.conversation.ts';
+import { CodexProtocol } from './codex.protocol.ts';
+
+const OPENAI_URL = 'https://api.openai.com/v1';
+
+export const codexAdapter: HarnessAdapter = {
+  name: 'codex',
+  capabilities: {
+    choosesId: false,
+    resume: true,
+    fork: false,
+    steer: false,
+    withdraw: false,
+    approvals: false,
+    questions: false,
+    interrupt: true,
+    cost: false,
+  },
+  conversationDirectories: ['.codex/sessions'],
+  command,
+  protocol: (turn) => new CodexProtocol(turn),
+  check: checkCodex,
+  terminalHint: (conversationId) => `codex resume ${conversationId} --no-daemon`,
+};
+
+function command(turn: TurnSpec): HarnessCommand {
+  return {
+    argv: [harnessProgram('codex', turn.harnessRoot), 'app-server'],
+    // Codex says when a usage limit ends in its local time, so that time is made UTC.
+    envVars: { TZ: 'UTC', ...turn.envVars },
+    files: [{ path: '.codex/config.toml', content: configuration(turn), mode: 0o600 }],
+  };
+}
+
+/**
+ * The app server reads no key from the environment by itself: a provider names the variable.
+ * Its own `openai` provider tries web sockets first, which an HTTP broker cannot serve.
+ */
+function configuration(turn: TurnSpec): string {
+  const retries = modelRetries(turn);
+  const baseUrl = turn.envVars['OPENAI_BASE_URL'] ?? OPENAI_URL;
+  return [
+    'model_provider = "hangar"',
+    'check_for_update_on_startup = false',
+    ...(turn.model === null ? [] : [`model = ${quoted(turn.model)}`]),
+    '[analytics]',
+    'enabled = false',
+    '[features]',
+    'plugins = false',
+    'daemon_auto_start = false',
+    // Otherwise an unreachable provider is waited for without end.
+    'unbounded_connection_retries = false',
+    '[model_providers.hangar]',
+    'name = "hangar"',
+    `base_url = ${quoted(baseUrl)}`,
+    'wire_api = "responses"',
+    'env_key = "OPENAI_API_KEY"',
+    // These repeats would be silent, and multiply with the others.
+    'request_max_retries = 0',
+    `stream_max_retries = ${retries}`,
+    `[projects.${quoted(turn.cwd)}]`,
+    'trust_level = "trusted"',
+    '',
+  ].join('\n');
+}
+
+/** A JSON string is also a basic string of TOML. */
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}

@@ -1,0 +1,1 @@
+export { codexAdapter } from './codex.adapter.ts';

@@ -1,0 +1,1 @@
+export { fakeAdapter } from './fake.adapter.ts';

@@ -1,0 +1,1 @@
+export { piAdapter } from './pi.adapter.ts';

@@ -1,0 +1,25 @@
+/** Which adapter a name means. A harness is chosen by configuration, never loaded as a plugin. */
+import { claudeCodeAdapter } from './claude-code/claude-code.adapter.ts';
+import { codexAdapter } from './codex/codex.adapter.ts';
+import { fakeAdapter } from './fake/fake.adapter.ts';
+import type { HarnessAdapter, HarnessName } from './harness-adapter.ts';
+import { piAdapter } from './pi/pi.adapter.ts';
+
+export const HARNESS_NAMES: readonly HarnessName[] = ['claude-code', 'codex', 'pi', 'fake'];
+
+export function isHarnessName(name: string): name is HarnessName {
+  return HARNESS_NAMES.some((known) => known === name);
+}
+
+export function harnessAdapter(name: HarnessName): HarnessAdapter {
+  switch (name) {
+    case 'claude-code':
+      return claudeCodeAdapter;
+    case 'codex':
+      return codexAdapter;
+    case 'pi':
+      return piAdapter;
+    case 'fake':
+      return fakeAdapter;
+  }
+}

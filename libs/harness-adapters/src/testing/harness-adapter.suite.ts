@@ -1,0 +1,260 @@
+/**
+ * What every harness must do, against the real program (or the fake one): its turns are driven
+ * as child processes in a HOME of their own, with a scripted model where there is one.
+ */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TurnErrorKind, TurnSpec } from '../harness-adapter.ts';
+import {
+  CONVERSATION,
+  ENDLESS,
+  KEY,
+  conversationId,
+  isGone,
+  pidOf,
+  type HarnessBench,
+  type HarnessSetting,
+} from './harness-bench.ts';
+import { HarnessHome } from './harness-home.ts';
+import { HarnessProcess } from './harness-process.ts';
+import { describeConversations } from './conversation.suite.ts';
+import { describePrompts } from './prompt.suite.ts';
+
+/** One turn of a real harness with a scripted model takes 1 to 3 s; retries up to 20 s. */
+const TURN_MILLISECONDS_MAX = 90_000;
+/** Nothing listens there. */
+const DEAD_URL = 'http://127.0.0.1:9';
+
+export function describeHarnessAdapter(
+  name: string,
+  factory: () => Promise<HarnessSetting>,
+  /** false for the fake harness: nothing can be cut or out of reach. */
+  has: { model: boolean } = { model: true },
+): void {
+  describe(`harness ${name}`, () => {
+    let setting: HarnessSetting;
+    let home: HarnessHome;
+    let turns = 0;
+    const running = new Set<HarnessProcess>();
+
+    beforeAll(async () => {
+      setting = await factory();
+    }, 11 * 60_000);
+    beforeEach(async () => {
+      turns = 0;
+      home = await HarnessHome.create(setting.homesDirectory);
+    });
+    afterEach(async () => {
+      for (const process of running) process.kill('SIGKILL');
+      running.clear();
+      await home.remove();
+    });
+    afterAll(() => running.clear());
+
+    const start = async (turn: TurnSpec): Promise<HarnessProcess> => {
+      const process = await HarnessProcess.start(setting.adapter, turn);
+      running.add(process);
+      void process.finished.finally(() => running.delete(process)).catch(() => undefined);
+      return process;
+    };
+    const bench = (): HarnessBench => ({
+      setting,
+      home,
+      // A message is a new one in each turn: Claude Code drops one it has had, without a word.
+      spec: (fields, where = home) =>
+        where.turn({
+          runId: `run-00000001-${(turns += 1)}`,
+          messageId: `msg-0000000${turns}`,
+          harnessRoot: setting.harnessRoot,
+          model: setting.model,
+          conversationId: setting.adapter.capabilities.choosesId ? CONVERSATION : null,
+          envVars: {
+            HANGAR_MODEL_RETRIES: '1',
+            ...setting.envVars(setting.scripted?.url ?? '', KEY),
+          },
+          ...fields,
+        }),
+      start,
+      run: async (turn) => (await start(turn)).finished,
+    });
+
+    describeTurns(bench);
+    describeErrors(bench);
+    if (has.model) describeConnection(bench);
+    describeConversations(bench);
+    describePrompts(bench);
+  });
+}
+
+function describeTurns(bench: () => HarnessBench): void {
+  it(
+    'runs a first turn: tools, files, summary, usage, and leaves by itself',
+    async () => {
+      const { setting, home, spec, run } = bench();
+      const script = '[[ say: hm ++ run: echo hi; exit 3 ;; write: a.txt=hello ;; say: all done ]]';
+      const turn = await run(spec({ prompt: `do it ${script}` }));
+      expect(turn.result).toMatchObject({ outcome: 'succeeded', summary: 'all done' });
+      expect(turn.result.error).toBeUndefined();
+      expect(turn.exit).toEqual({ code: 0, signal: null });
+      const conversation = turn.events.find((event) => event.type === 'conversation');
+      const isChosen = setting.adapter.capabilities.choosesId;
+      expect(conversation?.id).toMatch(isChosen ? CONVERSATION : /^[0-9a-f-]{36}$/);
+      const delivered = turn.events.filter((event) => event.type === 'delivered');
+      expect(delivered).toEqual([{ type: 'delivered', messageId: 'msg-00000001' }]);
+      const finished = turn.events.filter((event) => event.type === 'tool_finished');
+      expect(finished[0]).toMatchObject({ isError: true, exitCode: 3 });
+      expect(finished[0]?.output).toContain('hi');
+      const started = turn.events.filter((event) => event.type === 'tool_started');
+      expect(started.map(({ id }) => id)).toEqual(finished.map(({ id }) => id));
+      const changed = turn.events.filter((event) => event.type === 'file_changed');
+      expect(changed.map(({ path }) => path.endsWith('a.txt'))).toEqual([true]);
+      expect((await readFile(join(home.cwd, 'a.txt'), 'utf8')).trim()).toBe('hello');
+      const deltas = turn.events.flatMap((event) =>
+        event.type === 'text_delta' ? event.text : [],
+      );
+      expect(deltas.join('')).toContain('all done');
+      expect(turn.result.usage.output_tokens).toBe(150);
+      expect(turn.result.usage.cached_tokens).toBe(600);
+      const isPriced = (turn.result.usage.cost_usd ?? 0) > 0;
+      expect(isPriced).toBe(setting.adapter.capabilities.cost);
+      const ended = turn.events.filter((event) => event.type === 'ended');
+      expect(ended).toHaveLength(1);
+      expect(await home.filesWith(KEY)).toEqual([]);
+    },
+    TURN_MILLISECONDS_MAX,
+  );
+
+  it(
+    'interrupts a running tool: cancelled, the command is dead, the conversation goes on',
+    async () => {
+      const { setting, home, spec, start, run } = bench();
+      const process = await start(spec({ prompt: `first words [[ ${ENDLESS} ;; say: no ]]` }));
+      const pid = await pidOf(home);
+      process.interrupt();
+      const turn = await process.finished;
+      expect(turn.result.outcome).toBe('cancelled');
+      expect(turn.result.summary).not.toBe('no');
+      expect(await isGone(pid)).toBe(true);
+      const id = conversationId(turn);
+      const next = await run(
+        spec({ prompt: 'go on [[ echo ]]', conversationId: id, resume: true }),
+      );
+      expect(next.result.outcome).toBe('succeeded');
+      expect(next.result.summary).toContain('The first said "first words');
+      expect(setting.adapter.terminalHint(id)).toContain(id);
+    },
+    TURN_MILLISECONDS_MAX,
+  );
+
+  it(
+    'says the same with the same keys when its output is read again',
+    async () => {
+      const { setting, spec, run } = bench();
+      const turn = spec({ prompt: 'x [[ say: hm ++ run: echo hi ;; say: done ]]' });
+      const original = await run(turn);
+      const again = setting.adapter.protocol(turn);
+      const read = (): { events: unknown[]; keys: string[] } => {
+        const steps = original.stdout.map((line) => again.line(line));
+        return {
+          events: steps.flatMap(({ events }) => events),
+          keys: steps.flatMap(({ inputs }) => inputs.map(({ key }) => key)),
+        };
+      };
+      const opened = again.open().map(({ key }) => key);
+      const first = read();
+      expect(first.events).toEqual(original.events);
+      expect([...opened, ...first.keys, 'eof']).toEqual(original.keys);
+      expect(read()).toEqual({ events: [], keys: [] });
+      expect(again.exited(original.exit, '')).toEqual(original.result);
+    },
+    TURN_MILLISECONDS_MAX,
+  );
+}
+
+function describeErrors(bench: () => HarnessBench): void {
+  const errors: [string, TurnErrorKind][] = [
+    ['error: 401', 'authentication'],
+    ['error: 400', 'invalid_request'],
+    ['error: 429', 'usage_limit'],
+    ['error: 500', 'overloaded'],
+    ['error: 529', 'overloaded'],
+  ];
+  it.each(errors)(
+    '%s fails the turn as %s, never as a summary, and the next turn works',
+    async (script, kind) => {
+      const { spec, run } = bench();
+      const turn = await run(spec({ prompt: `first words [[ ${script} ]]` }));
+      expect(turn.result).toMatchObject({ outcome: 'failed', summary: '', error: { kind } });
+      expect(turn.result.error?.message).not.toBe('');
+      const id = conversationId(turn);
+      const next = await run(
+        spec({ prompt: 'next [[ say: ok ]]', conversationId: id, resume: true }),
+      );
+      expect(next.result).toMatchObject({ outcome: 'succeeded', summary: 'ok' });
+    },
+    TURN_MILLISECONDS_MAX,
+  );
+
+  it(
+    'passes on when a usage limit ends',
+    async () => {
+      const { setting, spec, run } = bench();
+      // On a full minute: Codex says only hours and minutes.
+      const resets = Math.ceil(Date.now() / 60_000) * 60 + 3_600;
+      const own = setting.limitEnvVars?.(setting.scripted?.url ?? '', KEY);
+      const turn = await run(
+        spec({ prompt: `x [[ error: 429 resets=${resets} ]]`, ...(own ? { envVars: own } : {}) }),
+      );
+      expect(turn.result).toMatchObject({ outcome: 'failed', error: { kind: 'usage_limit' } });
+      const expected = setting.saysResetTime ? new Date(resets * 1000).toISOString() : undefined;
+      expect(turn.result.error?.resetsAt).toBe(expected);
+    },
+    TURN_MILLISECONDS_MAX,
+  );
+
+  it(
+    'tries an overloaded provider again and says so',
+    async () => {
+      const { spec, run } = bench();
+      const turn = await run(spec({ prompt: 'x [[ error: 529x1 ;; say: after all ]]' }));
+      expect(turn.events.filter((event) => event.type === 'retrying')).not.toEqual([]);
+      expect(turn.result.outcome).toBe('succeeded');
+    },
+    TURN_MILLISECONDS_MAX,
+  );
+}
+
+function describeConnection(bench: () => HarnessBench): void {
+  it(
+    'fails as authentication without any credential',
+    async () => {
+      const { spec, run } = bench();
+      const turn = await run(spec({ prompt: 'x', envVars: {} }));
+      expect(turn.result).toMatchObject({ outcome: 'failed', error: { kind: 'authentication' } });
+    },
+    TURN_MILLISECONDS_MAX,
+  );
+
+  it(
+    'fails on a reply that is always cut, and does not take its half for a summary',
+    async () => {
+      const { spec, run } = bench();
+      const turn = await run(spec({ prompt: 'x [[ cut: half a sent ]]' }));
+      expect(turn.result).toMatchObject({ outcome: 'failed', summary: '' });
+      expect(turn.result.error?.kind).toBe('connection');
+    },
+    TURN_MILLISECONDS_MAX,
+  );
+
+  it(
+    'fails within its retries when the provider cannot be reached',
+    async () => {
+      const { setting, spec, run } = bench();
+      const envVars = { HANGAR_MODEL_RETRIES: '1', ...setting.envVars(DEAD_URL, KEY) };
+      const turn = await run(spec({ prompt: 'x', envVars }));
+      expect(turn.result).toMatchObject({ outcome: 'failed', error: { kind: 'connection' } });
+    },
+    TURN_MILLISECONDS_MAX,
+  );
+}

@@ -1,0 +1,84 @@
+/** What the parts of the suite share: the setting, turns to run, and bounded waits. */
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { HarnessAdapter, TurnSpec } from '../harness-adapter.ts';
+import type { HarnessHome } from './harness-home.ts';
+import type { FinishedTurn, HarnessProcess } from './harness-process.ts';
+
+/** The scripted model server, as far as the suite needs it. */
+export interface ScriptedModel {
+  url: string;
+  /** Texts of the person in the newest request that offered tools; empty before one. */
+  newestUserTexts(): string[];
+  hasRequests(): boolean;
+}
+
+export interface HarnessSetting {
+  adapter: HarnessAdapter;
+  harnessRoot: string;
+  model: string | null;
+  /** A place for HOME directories that is not the directory for temporary files. */
+  homesDirectory: string;
+  /** null for the fake harness, which needs no model. */
+  scripted: ScriptedModel | null;
+  /** Credential and endpoint; `key` must appear in no file. */
+  envVars(modelUrl: string, key: string): Record<string, string>;
+  /** Does the harness pass on when a usage limit ends? Pi's error text does not hold it. */
+  saysResetTime: boolean;
+  /** Credentials with which it does, when not every kind gives the time. */
+  limitEnvVars?(modelUrl: string, key: string): Record<string, string>;
+}
+
+export interface HarnessBench {
+  setting: HarnessSetting;
+  home: HarnessHome;
+  /** A turn of `home` with the setting's model and credentials. */
+  spec(fields: Pick<TurnSpec, 'prompt'> & Partial<TurnSpec>, home?: HarnessHome): TurnSpec;
+  start(turn: TurnSpec): Promise<HarnessProcess>;
+  run(turn: TurnSpec): Promise<FinishedTurn>;
+}
+
+/** The credential of every turn of the suite: it must appear in no file. */
+export const KEY = 'sk-hangar-suite-0123456789abcdef';
+export const CONVERSATION = '0e0c1d2e-3f40-4a5b-8c6d-7e8f90a1b2c3';
+/** Writes its pid, then runs until it is killed: what an interrupt or a crash meets. */
+export const ENDLESS = 'run: echo $$ > pid.txt; while :; do sleep 0.1; done';
+
+export function conversationId(turn: FinishedTurn): string {
+  const found = turn.events.find((event) => event.type === 'conversation');
+  if (found?.type !== 'conversation') throw new Error(`no conversation: ${turn.stderr}`);
+  return found.id;
+}
+
+/** Bounded polls of a condition: 20 s, every 50 ms. */
+async function poll<T>(read: () => Promise<T | null>): Promise<T | null> {
+  for (let tries = 0; tries < 400; tries += 1) {
+    const value = await read();
+    if (value !== null) return value;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return null;
+}
+
+/** The pid that `ENDLESS` wrote: the tool is running. */
+export async function pidOf(home: HarnessHome): Promise<number> {
+  const text = await poll(async () => {
+    const read = await readFile(join(home.cwd, 'pid.txt'), 'utf8').catch(() => '');
+    return read.endsWith('\n') ? read : null;
+  });
+  if (text === null) throw new Error('the tool never started');
+  return Number(text);
+}
+
+/** What the model was sent as the newest message; for the fake harness what was written. */
+export function sentText(setting: HarnessSetting, written: string): string {
+  return setting.scripted ? (setting.scripted.newestUserTexts().at(-1) ?? '') : written;
+}
+
+export async function isGone(pid: number): Promise<boolean> {
+  const gone = await poll(async () => {
+    const found = await stat(`/proc/${pid}`).catch(() => null);
+    return found === null ? true : null;
+  });
+  return gone === true;
+}

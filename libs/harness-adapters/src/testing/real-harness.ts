@@ -1,0 +1,40 @@
+/** The suite's setting for a real harness: installed on demand, with a scripted model. */
+import { join } from 'node:path';
+import type { HarnessAdapter } from '../harness-adapter.ts';
+import { installHarness } from '../install.ts';
+import type { HarnessSetting, ScriptedModel } from './harness-bench.ts';
+
+/** What the suite needs of a model server's log; the tool of that name gives it. */
+export interface ModelLog {
+  url: string;
+  requests(): { tools: number; userTexts: string[] }[];
+}
+
+const HANGAR = join(import.meta.dirname, '../../../../.hangar');
+/** Where harnesses are installed for tests, when not below the repository. */
+export const HARNESS_DIRECTORY_VARIABLE = 'HANGAR_HARNESS_DIRECTORY';
+
+export async function realHarness(
+  adapter: HarnessAdapter,
+  log: ModelLog,
+  own: Pick<HarnessSetting, 'model' | 'envVars' | 'limitEnvVars' | 'saysResetTime'>,
+): Promise<HarnessSetting> {
+  const directory = process.env[HARNESS_DIRECTORY_VARIABLE] ?? join(HANGAR, 'harnesses');
+  await installHarness(adapter.name, directory, (line) => process.stderr.write(`${line}\n`));
+  return {
+    adapter,
+    harnessRoot: directory,
+    homesDirectory: join(HANGAR, 'test-homes'),
+    scripted: scriptedModel(log),
+    ...own,
+  };
+}
+
+function scriptedModel(log: ModelLog): ScriptedModel {
+  const asked = (): { userTexts: string[] }[] => log.requests().filter(({ tools }) => tools > 0);
+  return {
+    url: log.url,
+    newestUserTexts: () => asked().at(-1)?.userTexts ?? [],
+    hasRequests: () => asked().length > 0,
+  };
+}

@@ -1,0 +1,36 @@
+/** The harnesses hangar installs: exact packages, tried by the suite against these versions. */
+import type { HarnessName } from './harness-adapter.ts';
+
+export interface HarnessPackage {
+  /** Name in the npm registry. */
+  npmName: string;
+  version: string;
+  /** The program below the install directory, one symbolic link per harness. */
+  program: string;
+}
+
+const PACKAGES: Record<Exclude<HarnessName, 'fake'>, HarnessPackage> = {
+  'claude-code': {
+    npmName: '@anthropic-ai/claude-code',
+    version: '2.1.332',
+    program: 'bin/claude',
+  },
+  codex: { npmName: '@openai/codex', version: '0.171.0', program: 'bin/codex' },
+  pi: { npmName: '@earendil-works/pi-coding-agent', version: '1.6.0', program: 'bin/pi' },
+};
+
+/** null for the harness that is part of hangar itself. */
+export function harnessPackage(name: HarnessName): HarnessPackage | null {
+  return name === 'fake' ? null : PACKAGES[name];
+}
+
+/** Name of a harness's directory below the harness root: `<name>-<version>`. */
+export function harnessDirectory(name: HarnessName): string {
+  const found = harnessPackage(name);
+  return found === null ? name : `${name}-${found.version}`;
+}
+
+/** Absolute path of a harness's program below `harnessRoot`. */
+export function harnessProgram(name: Exclude<HarnessName, 'fake'>, harnessRoot: string): string {
+  return `${harnessRoot}/${harnessDirectory(name)}/${PACKAGES[name].program}`;
+}

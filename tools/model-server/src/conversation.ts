@@ -1,0 +1,132 @@
+/** The three wire formats of a request, read into one list of messages and one list of tools. */
+
+export type Api = 'anthropic' | 'openai-responses' | 'openai-chat';
+
+export interface Message {
+  role: 'user' | 'assistant' | 'tool' | 'system';
+  text: string;
+  /** Names of the tools an assistant message calls. */
+  calls: string[];
+}
+
+export interface Property {
+  type?: unknown;
+  enum?: unknown[];
+  anyOf?: Property[];
+}
+
+export interface Tool {
+  name: string;
+  /** `custom` tools of the Responses API take free text instead of JSON. */
+  kind: 'function' | 'custom';
+  properties: Record<string, Property>;
+  required: string[];
+}
+
+type Json = Record<string, unknown>;
+
+const isJson = (value: unknown): value is Json => typeof value === 'object' && value !== null;
+const listOf = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isJson) : []);
+const stringOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** Text that a harness adds around what the person wrote. */
+const WRAPPERS = [
+  /<system-reminder>[\s\S]*?<\/system-reminder>/g,
+  /<environment_context>[\s\S]*?<\/environment_context>/g,
+  /<user_instructions>[\s\S]*?<\/user_instructions>/g,
+  /<permissions instructions>[\s\S]*?<\/permissions instructions>/g,
+];
+
+export function personText(text: string): string {
+  return WRAPPERS.reduce((rest, wrapper) => rest.replace(wrapper, ''), text).trim();
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  return listOf(content)
+    .map((part) => stringOf(part['text']))
+    .filter((text) => text !== '')
+    .join('\n');
+}
+
+export function messagesOf(api: Api, body: Json): Message[] {
+  switch (api) {
+    case 'anthropic':
+      return listOf(body['messages']).flatMap(anthropicMessages);
+    case 'openai-chat':
+      return listOf(body['messages']).map(chatMessage);
+    case 'openai-responses':
+      return responsesMessages(body['input']);
+  }
+}
+
+function anthropicMessages(message: Json): Message[] {
+  const content = message['content'];
+  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content);
+  const text = textOf(parts.filter((part) => part['type'] === 'text'));
+  if (message['role'] === 'assistant') {
+    const calls = parts.filter((part) => part['type'] === 'tool_use');
+    return [{ role: 'assistant', text, calls: calls.map((call) => stringOf(call['name'])) }];
+  }
+  if (message['role'] === 'system') return [{ role: 'system', text, calls: [] }];
+  const results = parts
+    .filter((part) => part['type'] === 'tool_result')
+    .map((part): Message => ({ role: 'tool', text: textOf(part['content']), calls: [] }));
+  return personText(text) === '' ? results : [...results, { role: 'user', text, calls: [] }];
+}
+
+function chatMessage(message: Json): Message {
+  const text = textOf(message['content']);
+  const role = stringOf(message['role']);
+  if (role === 'tool') return { role: 'tool', text, calls: [] };
+  if (role === 'user') return { role: 'user', text, calls: [] };
+  if (role !== 'assistant') return { role: 'system', text, calls: [] };
+  const calls = listOf(message['tool_calls']).map((call) => call['function']);
+  return { role, text, calls: calls.filter(isJson).map((call) => stringOf(call['name'])) };
+}
+
+/** A reply is several items there: texts and calls in a row are one assistant message. */
+function responsesMessages(input: unknown): Message[] {
+  if (typeof input === 'string') return [{ role: 'user', text: input, calls: [] }];
+  const messages: Message[] = [];
+  const assistant = (text: string, calls: string[]): void => {
+    const last = messages.at(-1);
+    if (last?.role !== 'assistant') messages.push({ role: 'assistant', text, calls });
+    else messages[messages.length - 1] = joined(last, text, calls);
+  };
+  for (const item of listOf(input)) {
+    const type = stringOf(item['type']);
+    if (type.endsWith('_output')) {
+      const output = item['output'];
+      const text = typeof output === 'string' ? output : textOf(output) || JSON.stringify(output);
+      messages.push({ role: 'tool', text, calls: [] });
+    } else if (type.endsWith('_call')) assistant('', [stringOf(item['name'])]);
+    else if (type === 'reasoning') continue;
+    else if (item['role'] === 'assistant') assistant(textOf(item['content']), []);
+    else if (item['role'] === 'user') {
+      const text = textOf(item['content']);
+      if (personText(text) !== '') messages.push({ role: 'user', text, calls: [] });
+    } else messages.push({ role: 'system', text: textOf(item['content']), calls: [] });
+  }
+  return messages;
+}
+
+function joined(message: Message, text: string, calls: string[]): Message {
+  const texts = [message.text, text].filter((part) => part !== '');
+  return { ...message, text: texts.join('\n'), calls: [...message.calls, ...calls] };
+}
+
+export function toolsOf(api: Api, body: Json): Tool[] {
+  return listOf(body['tools']).map((tool) => {
+    const source = api === 'openai-chat' && isJson(tool['function']) ? tool['function'] : tool;
+    const schema = source['input_schema'] ?? source['parameters'];
+    const properties = isJson(schema) && isJson(schema['properties']) ? schema['properties'] : {};
+    const required = isJson(schema) && Array.isArray(schema['required']) ? schema['required'] : [];
+    return {
+      name: stringOf(source['name']) || stringOf(source['type']),
+      kind: source['type'] === 'custom' ? 'custom' : 'function',
+      properties: properties as Tool['properties'],
+      required: required.filter((name) => typeof name === 'string'),
+    };
+  });
+}
