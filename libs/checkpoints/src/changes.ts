@@ -1,6 +1,7 @@
 import { HangarError, type SandboxPlace } from '@hangar/contracts';
 import type { SandboxIo } from '@hangar/sandbox-drivers';
 import type { CheckpointStore } from './checkpoint.store.ts';
+import { readMeta } from './part-check.ts';
 import { callTool } from './sandbox-tool.ts';
 import type { ChangesReport } from './tool/contract.ts';
 
@@ -8,7 +9,6 @@ export interface ReadChanges {
   session_id: string;
   place: SandboxPlace | null;
   checkpoint_id: string | null;
-  taken_at?: string;
   base_branch: string | null;
 }
 
@@ -48,7 +48,8 @@ export async function readChanges(
   const chunks: Buffer[] = [];
   for await (const chunk of await store.open(manifest, 'changes.json')) chunks.push(chunk as Buffer);
   const report = JSON.parse(Buffer.concat(chunks).toString('utf8')) as ChangesReport;
-  return fit({ ...report, source: 'checkpoint', taken_at: asked.taken_at ?? '' });
+  const { created_at } = await readMeta(await store.open(manifest, 'meta.json'));
+  return fit({ ...report, source: 'checkpoint', taken_at: created_at });
 }
 
 /** Diffs go first, the largest before the others; then files, the last before the others. */

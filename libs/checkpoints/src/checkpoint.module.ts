@@ -86,8 +86,10 @@ class CheckpointsRuntime implements OnApplicationBootstrap, OnApplicationShutdow
         aggregate: 'checkpoint',
         onError,
         handlers: {
-          ReadChanges: async (body) =>
-            (await readChanges({ io, store, now }, body as unknown as ReadChanges)) as unknown as Json,
+          ReadChanges: async (body) => {
+            const { data } = body as unknown as { data: ReadChanges };
+            return (await readChanges({ io, store, now }, data)) as unknown as Json;
+          },
         },
       }),
     );

@@ -1,0 +1,6 @@
+import { describe } from '@jest/globals';
+import { playAll } from './case.ts';
+import { contentCases, diffconfigCases } from './content.ts';
+
+describe('content', () => playAll(contentCases));
+describe('diffconfig', () => playAll(diffconfigCases));

@@ -1,0 +1,6 @@
+import { describe } from '@jest/globals';
+import { playAll } from './case.ts';
+import { moreNestedCases, nestedCases } from './nested.ts';
+
+describe('nested', () => playAll(nestedCases));
+describe('nested, beyond the list', () => playAll(moreNestedCases));

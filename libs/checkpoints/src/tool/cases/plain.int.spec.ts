@@ -1,0 +1,6 @@
+import { describe } from '@jest/globals';
+import { playAll } from './case.ts';
+import { indexCases, plainCases } from './plain.ts';
+
+describe('plain', () => playAll(plainCases));
+describe('index', () => playAll(indexCases));

@@ -1,0 +1,5 @@
+import { describe } from '@jest/globals';
+import { playAll } from './case.ts';
+import { repoCases } from './repo.ts';
+
+describe('repo', () => playAll(repoCases));

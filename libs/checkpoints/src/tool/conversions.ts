@@ -1,0 +1,120 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { joinPath, splitNul, toFs, toText } from './byte-path.ts';
+import { configValue } from './config-file.ts';
+import { readText, type Repository } from './repository.ts';
+import { cleanEnvironment, expandHome, userConfig, type Shadow } from './shadow.ts';
+import { runProcess } from './run-process.ts';
+import type { TrackedFile } from './tracked-files.ts';
+
+/**
+ * Files that git holds for unmodified although their bytes on disk are a conversion of their blob:
+ * line ends, `ident`, encodings, filters. Their bytes are read and kept (R3), except large files of
+ * git-lfs, which are made again from their pointer (R13).
+ */
+export interface Conversions {
+  /** Read the bytes of these. */
+  converted: string[];
+  /** Unmodified git-lfs files whose pointer is in the index. */
+  largeFiles: string[];
+  /** Every path with `filter=lfs`, whether modified or not. */
+  largeFilePaths: Set<string>;
+}
+
+const CONVERTING = /filter|ident|working-tree-encoding|\[attr\]/;
+
+export async function findConversions(
+  shadow: Shadow,
+  repository: Repository,
+  home: string,
+  files: readonly TrackedFile[],
+): Promise<Conversions> {
+  const result: Conversions = { converted: [], largeFiles: [], largeFilePaths: new Set() };
+  const clean = files.filter((file) => file.statClean && file.kind === 'file');
+  const [sizes, attributes] = await Promise.all([
+    blobSizes(shadow, clean),
+    convertingAttributes(shadow, repository, home, files),
+  ]);
+  for (const path of attributes.largeFiles) result.largeFilePaths.add(path);
+  for (const file of clean) {
+    const size = sizes.get(file.entry!.id);
+    const differs = size !== undefined && size !== file.stat!.size;
+    if (result.largeFilePaths.has(file.path)) {
+      if (differs) result.largeFiles.push(file.path);
+    } else if (differs || attributes.converted.has(file.path)) result.converted.push(file.path);
+  }
+  return result;
+}
+
+async function blobSizes(
+  shadow: Shadow,
+  files: readonly TrackedFile[],
+): Promise<Map<string, bigint>> {
+  const sizes = new Map<string, bigint>();
+  if (files.length === 0) return sizes;
+  const ids = new Set(files.map((file) => file.entry!.id));
+  const input = `${[...ids].join('\n')}\n`;
+  const args = ['cat-file', '--buffer', '--batch-check=%(objectname) %(objectsize)'];
+  const { stdout } = await shadow.git(args, { input });
+  for (const line of stdout.toString('latin1').split('\n')) {
+    const space = line.indexOf(' ');
+    const size = line.slice(space + 1);
+    if (space > 0 && size !== 'missing') sizes.set(line.slice(0, space), BigInt(size));
+  }
+  return sizes;
+}
+
+async function convertingAttributes(
+  shadow: Shadow,
+  repository: Repository,
+  home: string,
+  files: readonly TrackedFile[],
+): Promise<{ converted: Set<string>; largeFiles: string[] }> {
+  const found = { converted: new Set<string>(), largeFiles: [] as string[] };
+  const info = readText(joinPath(repository.commonDirectory, 'info/attributes'));
+  const all = [...userConfig(home), ...repository.config];
+  const named = configValue(all, 'core.attributesfile');
+  const userFile =
+    named === undefined
+      ? joinPath(home, '.config/git/attributes')
+      : expandHome(named, home, repository.work);
+  const sources = [info, readText(userFile)];
+  for (const file of files) {
+    if (file.path === '.gitattributes' || file.path.endsWith('/.gitattributes')) {
+      sources.push(readText(joinPath(shadow.work, file.path)));
+    }
+  }
+  // An untracked .gitattributes at the top is in force as well.
+  sources.push(readText(joinPath(shadow.work, '.gitattributes')));
+  if (!sources.some((text) => text !== null && CONVERTING.test(text))) return found;
+  const directory = joinPath(shadow.directory, 'attributes');
+  makeAttributesDirectory(directory, shadow, info);
+  const paths = files.filter((file) => !file.gitlink).map((file) => `${file.path}\0`);
+  const git = [`--git-dir=${toText(directory)}`, `--work-tree=${toText(shadow.work)}`];
+  if (existsSync(toFs(userFile))) git.push('-c', `core.attributesFile=${toText(userFile)}`);
+  const check = ['check-attr', '-z', '--stdin', 'filter', 'ident', 'working-tree-encoding'];
+  const { stdout } = await runProcess('git', [...git, ...check], {
+    env: cleanEnvironment(),
+    cwd: toText(shadow.work),
+    input: Buffer.from(paths.join(''), 'latin1'),
+  });
+  const fields = splitNul(stdout);
+  for (let at = 0; at + 2 < fields.length; at += 3) {
+    const value = fields[at + 2]!;
+    if (value === 'unspecified' || value === 'unset') continue;
+    if (fields[at + 1] === 'filter' && value === 'lfs') found.largeFiles.push(fields[at]!);
+    else found.converted.add(fields[at]!);
+  }
+  return found;
+}
+
+/** A git directory that has the real `info/attributes`; it needs no objects. */
+function makeAttributesDirectory(directory: string, shadow: Shadow, info: string | null): void {
+  for (const part of ['objects', 'refs', 'info']) {
+    mkdirSync(toFs(joinPath(directory, part)), { recursive: true });
+  }
+  const write = (name: string, text: string): void =>
+    writeFileSync(toFs(joinPath(directory, name)), text, 'latin1');
+  write('HEAD', 'ref: refs/heads/unborn\n');
+  write('config', readText(joinPath(shadow.directory, 'config')) ?? '');
+  if (info !== null) write('info/attributes', info);
+}

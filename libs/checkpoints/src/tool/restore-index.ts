@@ -1,0 +1,96 @@
+import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
+import { joinPath, toFs, toReport } from './byte-path.ts';
+import type { GitState } from './git-state.ts';
+import {
+  MODE_GITLINK,
+  serialiseIndex,
+  ZERO_STAT,
+  type CachedStat,
+  type IndexEntry,
+} from './index-file.ts';
+import type { RestoreContext } from './restore.ts';
+import { listTree, restoreDirectories, toEntry } from './restore-worktree.ts';
+import { objectId } from './shadow.ts';
+import { writeIndexTrees } from './snapshot-trees.ts';
+import { scanTracked } from './tracked-files.ts';
+
+/**
+ * Writes the index as it was (R2): entries, conflict stages, flags, and for entries that were
+ * modified the cached size, so that git judges each file as it did before, without running a filter.
+ */
+export async function restoreIndex(context: RestoreContext, state: GitState): Promise<boolean> {
+  const { shadow, repository, work, losses } = context;
+  restoreDirectories(work, state);
+  const place = joinPath(repository.gitDirectory, 'index');
+  rmSync(toFs(`${place}.lock`), { force: true });
+  if (!state.index.present) {
+    rmSync(toFs(place), { force: true });
+    return true;
+  }
+  const entries = await buildEntries(context, state);
+  const undo = state.index.resolve_undo;
+  const bytes = serialiseIndex(
+    entries,
+    shadow.format,
+    undo === null ? null : Buffer.from(undo, 'latin1'),
+  );
+  const inShadow = toFs(joinPath(shadow.directory, 'index'));
+  writeFileSync(inShadow, bytes);
+  const trees = await writeIndexTrees(shadow, {
+    entries,
+    split: false,
+    sparse: false,
+    resolveUndo: null,
+  });
+  const proof = trees.index === state.trees.index;
+  if (!proof) losses.push({ reason: 'the index does not have the recorded tree' });
+  copyFileSync(inShadow, toFs(`${place}.hangar`));
+  renameSync(toFs(`${place}.hangar`), toFs(place));
+  return proof;
+}
+
+async function buildEntries(context: RestoreContext, state: GitState): Promise<IndexEntry[]> {
+  const { shadow, work, losses } = context;
+  const entries = (await listTree(shadow, state.trees.index)).map(toEntry);
+  for (const [mode, id, stage, path] of state.index.conflicts) {
+    entries.push({ ...toEntry({ path, mode, id }), stage });
+  }
+  const empty = objectId(shadow.format, 'blob', Buffer.alloc(0));
+  for (const [mode, path] of state.index.intent_to_add) {
+    entries.push({ ...toEntry({ path, mode, id: empty }), intentToAdd: true });
+  }
+  const skipped = new Set(state.index.skip_worktree);
+  const assumed = new Set(state.index.assume_unchanged);
+  const dirty = new Map(state.index.dirty);
+  const scan = scanTracked(work, entries, 0);
+  for (const entry of entries) {
+    entry.skipWorktree = skipped.has(entry.path);
+    entry.assumeUnchanged = assumed.has(entry.path);
+    const stat = scan.files.get(entry.path)?.stat ?? null;
+    const plain = entry.stage === 0 && !entry.intentToAdd && entry.mode !== MODE_GITLINK;
+    if (!plain || stat === null || stat.isDirectory()) continue;
+    const size = dirty.get(entry.path);
+    entry.stat = size === undefined ? toCached(stat) : { ...ZERO_STAT, size };
+  }
+  const known = new Set(entries.map((entry) => entry.path));
+  for (const path of [...skipped, ...assumed]) {
+    if (!known.has(path)) losses.push({ path: toReport(path), reason: 'an index flag is lost' });
+  }
+  return entries;
+}
+
+const NANOS = 1_000_000_000n;
+const low32 = (value: bigint): number => Number(value & 0xffff_ffffn);
+
+const toCached = (stat: BigIntStats): CachedStat => ({
+  ctimeSeconds: low32(stat.ctimeNs / NANOS),
+  ctimeNanos: Number(stat.ctimeNs % NANOS),
+  mtimeSeconds: low32(stat.mtimeNs / NANOS),
+  mtimeNanos: Number(stat.mtimeNs % NANOS),
+  device: low32(stat.dev),
+  inode: low32(stat.ino),
+  uid: low32(stat.uid),
+  gid: low32(stat.gid),
+  size: low32(stat.size),
+});

@@ -1,0 +1,168 @@
+import { appendFileSync, copyFileSync, createReadStream, existsSync, readFileSync } from 'node:fs';
+import { joinPath, toFs, toText } from './byte-path.ts';
+import { prerequisitesOf } from './bundle.ts';
+import { hasPart } from './extract.ts';
+import type { GitState } from './git-state.ts';
+import type { RestoreContext } from './restore.ts';
+import { objectTypes } from './roots.ts';
+import { runProcess } from './run-process.ts';
+import { cleanEnvironment, writeShadowRefs } from './shadow.ts';
+import { ToolError } from './tool-error.ts';
+
+/**
+ * Checked while objects are taken in. Old histories have harmless flaws that must not make a session
+ * unrestorable; what can write outside the tree stays an error.
+ */
+const HARMLESS = [
+  'zeroPaddedFilemode',
+  'missingSpaceBeforeDate',
+  'missingSpaceBeforeEmail',
+  'missingEmail',
+  'missingNameBeforeEmail',
+  'badEmail',
+  'badName',
+  'badDate',
+  'badDateOverflow',
+  'badTimezone',
+  'zeroPaddedDate',
+  'multipleAuthors',
+  'nullSha1',
+  'badFilemode',
+  'badTagName',
+  'missingTaggerEntry',
+  'nulInCommit',
+  'emptyName',
+  'fullPathname',
+  'gitmodulesUrl',
+  'gitmodulesPath',
+  'gitmodulesName',
+  'gitmodulesUpdate',
+  'gitmodulesParse',
+  'gitmodulesBlob',
+  'gitmodulesMissing',
+  'gitmodulesLarge',
+  'gitmodulesSymlink',
+  'gitattributesSymlink',
+  'gitattributesLarge',
+  'gitattributesLineLength',
+  'gitattributesBlob',
+  'gitattributesMissing',
+  'gitignoreSymlink',
+  'mailmapSymlink',
+  'extraHeaderEntry',
+  'hasDot',
+];
+
+/** Brings every object of the checkpoint into the fresh repository (R8). */
+export async function fetchObjects(
+  context: RestoreContext,
+  state: GitState,
+): Promise<{ cutHistory: boolean }> {
+  const { parts, shadow, repository, losses } = context;
+  const bundle = joinPath(parts, 'repo.bundle');
+  if (!hasPart(parts, 'repo.bundle')) throw new ToolError('corrupt', 'repo.bundle is missing');
+  const prerequisites = prerequisitesOf(bundle);
+  const cut = await ensurePrerequisites(context, prerequisites);
+  const bases = prerequisites.map((id, number) => ({ name: `refs/hangar-base/${number}`, id }));
+  const known = await objectTypes(
+    shadow,
+    repository.refs.map((ref) => ref.id),
+  );
+  writeShadowRefs(shadow, [...repository.refs.filter((ref) => known.has(ref.id)), ...bases]);
+  const ignore = HARMLESS.flatMap((name) => ['-c', `fetch.fsck.${name}=ignore`]);
+  const fetched = await shadow.git([
+    ...['-c', 'fetch.fsckObjects=true', '-c', 'fetch.unpackLimit=1', ...ignore],
+    ...['fetch', '-q', '--no-tags', '--no-write-fetch-head', '--force', '--no-auto-maintenance'],
+    toText(bundle),
+    '+refs/hangar/*:refs/hangar/*',
+  ]);
+  if (fetched.status !== 0) {
+    const line = fetched.message.split('\n').find((text) => /error|fatal/.test(text)) ?? '';
+    if (line.includes('prerequisite')) throw new ToolError('base_gone', `base is gone: ${line}`);
+    const hostile = /hasDotgit|hasDotdot|forbidden|fsck/i.test(fetched.message);
+    throw new ToolError(hostile ? 'refused' : 'corrupt', `repo.bundle is not usable: ${line}`);
+  }
+  await demandObjects(context, state);
+  if (cut !== null) {
+    losses.push({
+      reason: `the base commit ${cut} is gone from the remote: history before it is cut (shallow)`,
+    });
+  }
+  return { cutHistory: cut !== null };
+}
+
+/** Order: it is there; by id from the remote; the session's base.pack as a shallow base. */
+async function ensurePrerequisites(
+  context: RestoreContext,
+  prerequisites: readonly string[],
+): Promise<string | null> {
+  let missing = await missingTrees(context, prerequisites);
+  if (missing.length === 0) return null;
+  if (context.request.remote) {
+    await fetchById(context, missing);
+    missing = await missingTrees(context, prerequisites);
+    if (missing.length === 0) return null;
+  }
+  if (!hasPart(context.parts, 'base.pack')) {
+    throw new ToolError('base_gone', `the base commit ${missing[0]} is on no remote any more`);
+  }
+  const packed = await context.shadow.git(['index-pack', '--stdin', '--fix-thin'], {
+    input: createReadStream(toFs(joinPath(context.parts, 'base.pack'))),
+  });
+  if (packed.status !== 0) {
+    throw new ToolError('corrupt', `base.pack: ${packed.message.split('\n')[0]}`);
+  }
+  const still = await missingTrees(context, missing);
+  if (still.length > 0) {
+    throw new ToolError('base_gone', `the base commit ${still[0]} is on no remote any more`);
+  }
+  appendShallow(context, missing);
+  return missing[0] ?? null;
+}
+
+async function missingTrees(context: RestoreContext, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const { stdout } = await context.shadow.git(['cat-file', '--batch-check=%(objecttype)'], {
+    input: `${ids.map((id) => `${id}^{tree}`).join('\n')}\n`,
+  });
+  const lines = stdout.toString('latin1').split('\n');
+  return ids.filter((_, number) => lines[number] !== 'tree');
+}
+
+/** Runs in the clone itself: only there are its remote and the user's credential helper known. */
+async function fetchById(context: RestoreContext, ids: readonly string[]): Promise<void> {
+  const { GIT_CONFIG_GLOBAL, GIT_CONFIG_NOSYSTEM, ...environment } = cleanEnvironment();
+  void GIT_CONFIG_GLOBAL;
+  void GIT_CONFIG_NOSYSTEM;
+  const quiet = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'gc.auto=0'];
+  const fetch = ['fetch', '-q', '--no-tags', '--no-write-fetch-head', '--depth=1'];
+  const settings = [...quiet, 'maintenance.auto=false', 'fetch.recurseSubmodules=false'];
+  await runProcess(
+    'git',
+    [...settings.flatMap((setting) => ['-c', setting]), ...fetch, 'origin', ...ids],
+    { env: { ...environment, HOME: toText(context.home) }, cwd: toText(context.work) },
+  );
+  const real = joinPath(context.repository.commonDirectory, 'shallow');
+  if (existsSync(toFs(real))) {
+    copyFileSync(toFs(real), toFs(joinPath(context.shadow.directory, 'shallow')));
+  }
+}
+
+function appendShallow(context: RestoreContext, ids: readonly string[]): void {
+  const real = joinPath(context.repository.commonDirectory, 'shallow');
+  const present = existsSync(toFs(real)) ? readFileSync(toFs(real), 'latin1').split('\n') : [];
+  const lines = ids.filter((id) => !present.includes(id)).map((id) => `${id}\n`);
+  for (const path of [real, joinPath(context.shadow.directory, 'shallow')]) {
+    appendFileSync(toFs(path), lines.join(''));
+  }
+}
+
+/** The trees the next steps rest on, with everything below them. */
+async function demandObjects(context: RestoreContext, state: GitState): Promise<void> {
+  const wanted = [state.trees.worktree, state.trees.index];
+  if (state.head.id !== null) wanted.push(state.head.id);
+  const types = await objectTypes(context.shadow, wanted);
+  for (const id of wanted) {
+    if (!types.has(id)) throw new ToolError('corrupt', `the bundle lacks the object ${id}`);
+  }
+}

@@ -1,0 +1,263 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  lutimesSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { joinPath, parentOf, splitNul, toBytes, toFs, toReport, toText } from './byte-path.ts';
+import { extractPart, hasPart } from './extract.ts';
+import type { GitState } from './git-state.ts';
+import {
+  MODE_GITLINK,
+  parseIndex,
+  serialiseIndex,
+  ZERO_STAT,
+  type IndexEntry,
+} from './index-file.ts';
+import { restoreNested } from './restore-nested.ts';
+import type { RestoreContext, RestoreHooks } from './restore.ts';
+import { runProcess } from './run-process.ts';
+import { cleanEnvironment, gitOrThrow, type Shadow } from './shadow.ts';
+import { ToolError } from './tool-error.ts';
+import { scanTracked } from './tracked-files.ts';
+import { listUntracked, scanUntracked } from './untracked-files.ts';
+
+const SECOND = 1_000_000_000;
+
+/** Files of the checkout: tracked ones raw from their tree, then nested and untracked ones. */
+export async function restoreWorktree(
+  context: RestoreContext,
+  state: GitState,
+  hooks: RestoreHooks,
+): Promise<{ proof: boolean }> {
+  const { shadow, work, parts } = context;
+  openDirectories(work, state);
+  seedIndex(context);
+  const checkout = await shadow.git(['read-tree', '--reset', '-u', state.trees.worktree]);
+  if (checkout.status !== 0) {
+    const line = checkout.message.split('\n').find((text) => text !== '') ?? '';
+    throw new ToolError('refused', `the work tree cannot be written: ${line}`);
+  }
+  await hooks.onStep?.('tracked');
+  const proof = await proveWorktree(context);
+  const kept = new Set<string>();
+  const note = (paths: Iterable<string>): void => {
+    for (const path of paths) kept.add(path);
+  };
+  note(await restoreNested(context, state));
+  await hooks.onStep?.('nested');
+  if (hasPart(parts, 'untracked.tgz')) {
+    const entries = await extractPart(parts, 'untracked.tgz', work, {});
+    note(entries.map((entry) => entry.path));
+  }
+  await hooks.onStep?.('untracked');
+  const tree = await listTree(shadow, state.trees.worktree);
+  await removeLeftovers(context, tree, kept, new Set(state.nested_repositories));
+  await restoreLargeFiles(context, state);
+  restoreModes(work, state);
+  restoreTimes(context, state, tree);
+  return { proof };
+}
+
+/** A second restore meets directories whose recorded modes forbid writing. */
+function openDirectories(work: string, state: GitState): void {
+  for (const [path] of state.modes) {
+    const full = toFs(joinPath(work, path));
+    try {
+      const stat = lstatSync(full, { throwIfNoEntry: false });
+      if (stat?.isDirectory()) chmodSync(full, (stat.mode & 0o7777) | 0o700);
+    } catch {
+      // What cannot be opened shows when it is written to.
+    }
+  }
+}
+
+/** The fresh clone's index says what is on disk, so that only what differs is written. */
+function seedIndex(context: RestoreContext): void {
+  const from = joinPath(context.repository.gitDirectory, 'index');
+  if (!existsSync(toFs(from))) return;
+  const { format } = context.shadow;
+  try {
+    const index = parseIndex(readFileSync(toFs(from)), format);
+    if (index.split || index.sparse) return;
+    const entries = index.entries
+      .filter((entry) => entry.stage === 0 && !entry.intentToAdd)
+      .map((entry) => ({ ...entry, skipWorktree: false, assumeUnchanged: false }));
+    // The times stay comparable: an index that is newer than its files would hide late edits.
+    const to = toFs(joinPath(context.shadow.directory, 'index'));
+    writeFileSync(to, serialiseIndex(entries, format, null));
+    const seconds = Math.floor(lstatSync(toFs(from)).mtimeMs / 1000);
+    utimesSync(to, seconds, seconds);
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error;
+    // An index that cannot be read only costs the shortcut: every file is written again.
+  }
+}
+
+/** Recomputes what is on disk before times are set: no file may differ from the recorded tree. */
+async function proveWorktree(context: RestoreContext): Promise<boolean> {
+  const different = splitNul(
+    await gitOrThrow(context.shadow, ['diff-files', '-z', '--name-only']),
+  );
+  for (const path of different.slice(0, 100)) {
+    context.losses.push({ path: toReport(path), reason: 'differs from the checkpoint on disk' });
+  }
+  return different.length === 0;
+}
+
+export interface TreeFile {
+  path: string;
+  mode: number;
+  id: string;
+}
+
+/** Files, links and gitlinks of a tree, in byte order of their paths. */
+export async function listTree(shadow: Shadow, tree: string): Promise<TreeFile[]> {
+  const lines = splitNul(await gitOrThrow(shadow, ['ls-tree', '-r', '-z', '--full-tree', tree]));
+  const files = lines.map((line) => {
+    const tab = line.indexOf('\t');
+    const [mode, , id] = line.slice(0, tab).split(' ');
+    return { path: line.slice(tab + 1), mode: Number.parseInt(mode!, 8), id: id! };
+  });
+  return files.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+export const toEntry = (file: TreeFile): IndexEntry => ({
+  path: file.path,
+  mode: file.mode,
+  id: file.id,
+  stage: 0,
+  assumeUnchanged: false,
+  skipWorktree: false,
+  intentToAdd: false,
+  stat: ZERO_STAT,
+});
+
+/** What the environment's set-up left and no ignore rule covers goes; ignored files stay. */
+async function removeLeftovers(
+  context: RestoreContext,
+  tree: readonly TreeFile[],
+  kept: ReadonlySet<string>,
+  nested: ReadonlySet<string>,
+): Promise<void> {
+  const { shadow, work } = context;
+  const tracked = scanTracked(work, tree.map(toEntry), 0);
+  const found = await scanUntracked(shadow, tracked, await listUntracked(shadow));
+  for (const path of [...found.files, ...found.emptyDirectories]) {
+    if (!kept.has(path)) removePath(work, path, tracked.directories, kept);
+  }
+  for (const path of found.nested) {
+    if (!nested.has(path)) removePath(work, path, tracked.directories, kept);
+  }
+}
+
+function removePath(
+  work: string,
+  path: string,
+  tracked: ReadonlyMap<string, unknown>,
+  kept: ReadonlySet<string>,
+): void {
+  removeInside(work, path);
+  for (let parent = parentOf(path); parent !== ''; parent = parentOf(parent)) {
+    if (tracked.has(parent) || kept.has(parent)) return;
+    const full = toFs(joinPath(work, parent));
+    if (readdirSync(full).length > 0) return;
+    removeInside(work, parent);
+  }
+}
+
+/** The directory above keeps the time it was restored with. */
+function removeInside(work: string, path: string): void {
+  const parent = parentOf(path);
+  const above = toFs(parent === '' ? work : joinPath(work, parent));
+  const { mtimeMs } = lstatSync(above);
+  rmSync(toFs(joinPath(work, path)), { recursive: true, force: true });
+  utimesSync(above, mtimeMs / 1000, mtimeMs / 1000);
+}
+
+/** Large files of git-lfs come from their pointer, by the one fixed program (R13). */
+async function restoreLargeFiles(context: RestoreContext, state: GitState): Promise<void> {
+  const { shadow, work, parts, repository, losses } = context;
+  if (hasPart(parts, 'lfs')) await extractPart(parts, 'lfs', repository.commonDirectory, {});
+  if (state.large_files.length === 0) return;
+  for (const path of state.large_files) rmSync(toFs(joinPath(work, path)), { force: true });
+  const settings = [
+    'core.hooksPath=/dev/null',
+    'core.fsmonitor=false',
+    'filter.lfs.smudge=git-lfs smudge -- %f',
+    'filter.lfs.process=git-lfs filter-process',
+    'filter.lfs.required=true',
+  ];
+  const { GIT_ATTR_NOSYSTEM, ...environment } = cleanEnvironment();
+  void GIT_ATTR_NOSYSTEM;
+  const extra = { HOME: toText(context.home), GIT_INDEX_FILE: toText(indexOf(shadow)) };
+  const args = ['checkout-index', '-f', '-z', '--stdin'];
+  const git = settings.flatMap((setting) => ['-c', setting]);
+  const result = await runProcess('git', [...git, ...args], {
+    env: { ...environment, ...extra },
+    cwd: toText(work),
+    input: toBytes(state.large_files.map((path) => `${path}\0`).join('')),
+  });
+  const missing = state.large_files.filter((path) => !existsSync(toFs(joinPath(work, path))));
+  if (result.status === 0 && missing.length === 0) return;
+  await gitOrThrow(shadow, ['checkout-index', '-f', '-z', '--stdin'], {
+    input: toBytes(missing.map((path) => `${path}\0`).join('')),
+  });
+  for (const path of missing) {
+    losses.push({ path: toReport(path), reason: 'git-lfs could not bring it: its pointer is there' });
+  }
+}
+
+const indexOf = (shadow: Shadow): string => joinPath(shadow.directory, 'index');
+
+/** Modes of files; those of directories come last, with the times. */
+function restoreModes(work: string, state: GitState): void {
+  const mask = process.getuid?.() === 0 ? 0o1777 : 0o7777;
+  for (const [path, mode] of state.modes) {
+    const full = toFs(joinPath(work, path));
+    const stat = lstatSync(full, { throwIfNoEntry: false });
+    if (stat?.isFile()) chmodSync(full, mode & mask);
+  }
+}
+
+/** Node sets times with a resolution of 238 ns (a double). */
+function restoreTimes(context: RestoreContext, state: GitState, tree: readonly TreeFile[]): void {
+  const { work, losses } = context;
+  const files = tree.filter((file) => file.mode !== MODE_GITLINK);
+  const { seconds, nanos } = state.times;
+  if (files.length !== seconds.length) {
+    losses.push({ reason: 'the recorded times do not fit the files: they were left as they are' });
+    return;
+  }
+  const odd = new Map(state.modes);
+  files.forEach((file, number) => {
+    const full = toFs(joinPath(work, file.path));
+    const time = seconds[number]! + nanos[number]! / SECOND;
+    try {
+      if (!odd.has(file.path) && file.mode !== 0o120000) chmodSync(full, file.mode & 0o777);
+      lutimesSync(full, time, time);
+    } catch (error) {
+      losses.push({ path: toReport(file.path), reason: `no time set: ${(error as Error).message}` });
+    }
+  });
+}
+
+/** Run last of all file work: writing into a directory changes its time. */
+export function restoreDirectories(work: string, state: GitState): void {
+  const mask = process.getuid?.() === 0 ? 0o1777 : 0o7777;
+  const modes = new Map(state.modes);
+  const deepestFirst = [...state.directory_times].sort((a, b) => b[0].length - a[0].length);
+  for (const [path, seconds, nanos] of deepestFirst) {
+    const full = toFs(path === '' ? work : joinPath(work, path));
+    const stat = lstatSync(full, { throwIfNoEntry: false });
+    if (!stat?.isDirectory()) continue;
+    const time = seconds + nanos / SECOND;
+    utimesSync(full, time, time);
+    chmodSync(full, (modes.get(path) ?? 0o755) & mask);
+  }
+}

@@ -1,0 +1,127 @@
+import { mkdirSync } from 'node:fs';
+import { fromText, joinPath } from './byte-path.ts';
+import { describeContinuity } from './continuity.ts';
+import type { RestoreReport, RestoreRequest, WarningEntry } from './contract.ts';
+import { extractPart, hasPart } from './extract.ts';
+import { readGitState } from './read-git-state.ts';
+import { findGitDirectory, readRepository, type Repository } from './repository.ts';
+import { makeScratch, makeShadow, removeScratch, type Shadow } from './shadow.ts';
+import { checkMeta, checkParts } from './restore-checks.ts';
+import { restoreDocumented } from './restore-documented.ts';
+import { restoreIndex } from './restore-index.ts';
+import { fetchObjects } from './restore-objects.ts';
+import { restoreRefs } from './restore-refs.ts';
+import { restoreState, restoreInfoFiles } from './restore-state.ts';
+import { restoreWorktree } from './restore-worktree.ts';
+import { initRepository } from './init-repository.ts';
+
+/** What the steps of a restore share. */
+export interface RestoreContext {
+  request: RestoreRequest;
+  work: string;
+  home: string;
+  parts: string;
+  repository: Repository;
+  shadow: Shadow;
+  losses: WarningEntry[];
+}
+
+export interface RestoreHooks {
+  /** Called between the steps; the tests end the process there. */
+  onStep?: (step: string) => void | Promise<void>;
+}
+
+const UNPACKED_BYTES_MAX = 2 * 1024 * 1024 * 1024;
+
+/**
+ * Puts a checkpoint into a fresh clone (SPEC R1-R4). Nothing is written before every part is
+ * checked. Each step computes what it needs from the parts, so a restore that was killed is simply
+ * run again, with this checkpoint or an older one.
+ */
+export async function restore(
+  request: RestoreRequest,
+  hooks: RestoreHooks = {},
+): Promise<RestoreReport> {
+  checkMeta(request.meta);
+  const unpackedBytesMax = request.unpacked_bytes_max ?? UNPACKED_BYTES_MAX;
+  await checkParts(request, unpackedBytesMax);
+  mkdirSync(request.work, { recursive: true });
+  const scratch = makeScratch();
+  try {
+    const isRepository = request.meta.object_format !== 'none';
+    const report = isRepository
+      ? await restoreRepository(request, scratch, hooks)
+      : await restoreFiles(request);
+    await hooks.onStep?.('conversation');
+    await restoreConversation(request);
+    return report;
+  } finally {
+    removeScratch(scratch);
+  }
+}
+
+async function restoreConversation(request: RestoreRequest): Promise<void> {
+  const parts = fromText(request.parts);
+  if (!hasPart(parts, 'agent.tgz')) return;
+  mkdirSync(request.home, { recursive: true });
+  const kept = request.conversation_directories.map(fromText);
+  await extractPart(parts, 'agent.tgz', fromText(request.home), { trustedPrefixes: kept });
+}
+
+async function restoreFiles(request: RestoreRequest): Promise<RestoreReport> {
+  const parts = fromText(request.parts);
+  if (hasPart(parts, 'untracked.tgz')) {
+    await extractPart(parts, 'untracked.tgz', fromText(request.work), {});
+  }
+  const losses: WarningEntry[] = [{ reason: 'there was no git repository: files only' }];
+  return {
+    continuity: describeContinuity(request, losses, { keptBack: 0, cutHistory: false, dropped: 0 }),
+    losses,
+    head: null,
+    head_ref: null,
+    proof: { worktree: true, index: true, refs: true },
+  };
+}
+
+async function restoreRepository(
+  request: RestoreRequest,
+  scratch: string,
+  hooks: RestoreHooks,
+): Promise<RestoreReport> {
+  const work = fromText(request.work);
+  const home = fromText(request.home);
+  const format = request.meta.head?.length === 64 ? 'sha256' : 'sha1';
+  initRepository(work, request.meta.object_format === 'sha256' ? 'sha256' : format);
+  const found = findGitDirectory(work);
+  if (found.state !== 'found') throw new Error('the fresh repository cannot be found');
+  const repository = readRepository(work, found);
+  const shadow = makeShadow(scratch, repository, { home, intoRealStore: true });
+  const parts = fromText(request.parts);
+  const losses: WarningEntry[] = [];
+  const context: RestoreContext = { request, work, home, parts, repository, shadow, losses };
+  if (!hasPart(parts, 'gitstate')) return restoreDocumented(context);
+  const state = await readGitState(joinPath(parts, 'gitstate'), request.meta);
+  await hooks.onStep?.('objects');
+  const { cutHistory } = await fetchObjects(context, state);
+  await hooks.onStep?.('worktree');
+  restoreInfoFiles(context, state);
+  const worktree = await restoreWorktree(context, state, hooks);
+  await hooks.onStep?.('index');
+  const indexProof = await restoreIndex(context, state);
+  await hooks.onStep?.('refs');
+  const refs = await restoreRefs(context, state);
+  await hooks.onStep?.('state');
+  await restoreState(context, state, refs.names, cutHistory || refs.dropped > 0);
+  for (const path of state.kept_back) losses.push({ path, reason: 'its change was not kept' });
+  return {
+    continuity: describeContinuity(request, losses, {
+      keptBack: state.kept_back.length,
+      cutHistory,
+      dropped: refs.dropped,
+    }),
+    losses,
+    head: state.head.id,
+    head_ref: state.head.ref,
+    proof: { worktree: worktree.proof, index: indexProof, refs: refs.proof },
+  };
+}
