@@ -1,0 +1,94 @@
+import { describe, expect, it } from '@jest/globals';
+import { Controller, Get, RequestMethod, type Type } from '@nestjs/common';
+import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
+import { CONTROLLERS } from '../gateway.module.ts';
+import { ROUTE_RULES, type RouteRules } from './route.ts';
+
+interface Found {
+  at: string;
+  rules: RouteRules | undefined;
+}
+
+/** Every handler that Nest will make a route of. */
+function routesOf(controller: Type<unknown>): Found[] {
+  const prototype = controller.prototype as Record<string, object>;
+  const base = String(Reflect.getMetadata(PATH_METADATA, controller));
+  return Object.getOwnPropertyNames(prototype)
+    .map((name) => prototype[name]!)
+    .filter((handler) => Reflect.hasMetadata(METHOD_METADATA, handler))
+    .map((handler) => ({
+      at: `${RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as number]} /${base}/${String(
+        Reflect.getMetadata(PATH_METADATA, handler),
+      )}`.replace(/\/+$/, ''),
+      rules: Reflect.getMetadata(ROUTE_RULES, handler) as RouteRules | undefined,
+    }));
+}
+
+const scopesOf = (controllers: Type<unknown>[]): Record<string, string> =>
+  Object.fromEntries(
+    controllers.flatMap(routesOf).map(({ at, rules }) => [at, rules?.scope ?? 'MISSING']),
+  );
+
+/** A new route fails here until somebody has written down who may call it. */
+const EXPECTED: Record<string, string> = {
+  'POST /api/sessions': 'write',
+  'GET /api/sessions': 'read',
+  'GET /api/sessions/:ref': 'read',
+  'DELETE /api/sessions/:ref': 'write',
+  'POST /api/sessions/:ref/open': 'write',
+  'POST /api/sessions/:ref/send': 'write',
+  'DELETE /api/sessions/:ref/queue/:message_id': 'write',
+  'POST /api/sessions/:ref/suspend': 'write',
+  'POST /api/sessions/:ref/interrupt': 'write',
+  'POST /api/sessions/:ref/retry': 'write',
+  'POST /api/sessions/:ref/continue': 'write',
+  'POST /api/sessions/:ref/keep': 'write',
+  'POST /api/sessions/:ref/rename': 'write',
+  'POST /api/sessions/:ref/archive': 'write',
+  'GET /api/sessions/:ref/checkpoints': 'read',
+  'POST /api/sessions/:ref/checkpoints': 'write',
+  'GET /api/sessions/:ref/checkpoints/:id/export': 'read',
+  'GET /api/sessions/:ref/changes': 'read',
+  'POST /api/sessions/:ref/exec': 'write',
+  'GET /api/sessions/:ref/events': 'read',
+  'GET /api/events': 'read',
+  'POST /api/environments': 'write',
+  'PUT /api/environments/:name': 'write',
+  'GET /api/environments': 'read',
+  'GET /api/environments/:name': 'read',
+  'DELETE /api/environments/:name': 'write',
+  'POST /api/secrets': 'write',
+  'GET /api/secrets': 'read',
+  'DELETE /api/secrets/:name': 'write',
+  'GET /api/who': 'read',
+  'POST /api/tokens': 'admin',
+  'GET /api/tokens': 'admin',
+  'DELETE /api/tokens/:id': 'admin',
+  'GET /api/limits': 'read',
+  'GET /api/audit': 'read',
+  'GET /api/audit/verify': 'read',
+  'GET /api/audit/replay': 'read',
+};
+
+describe('routes', () => {
+  it('each have the scope that is written down for them', () => {
+    expect(scopesOf(CONTROLLERS)).toEqual(EXPECTED);
+  });
+
+  it('without rules are found', () => {
+    class Forgotten {
+      list(): void {
+        // Only its decorators matter here.
+      }
+    }
+    const descriptor = Object.getOwnPropertyDescriptor(Forgotten.prototype, 'list')!;
+    Get('all')(Forgotten.prototype, 'list', descriptor);
+    Controller('api/forgotten')(Forgotten);
+    expect(scopesOf([Forgotten])).toEqual({ 'GET /api/forgotten/all': 'MISSING' });
+  });
+
+  it('have operation ids of their own', () => {
+    const ids = CONTROLLERS.flatMap(routesOf).map(({ rules }) => rules?.id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});

@@ -1,0 +1,14 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/** A key of a creating request [M2]: what was asked with it, and the answer once there is one. */
+@Entity({ schema: 'gateway', name: 'idempotency_key' })
+@Index('idempotency_key_age', ['at'])
+export class IdempotencyKey {
+  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'idempotency_key_key' }) owner: string;
+  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'idempotency_key_key' }) key: string;
+  /** SHA-256 of method, path and body, in hex. */
+  @Column({ type: 'text' }) request_hash: string;
+  /** Status and body as JSON, sealed: an answer may hold an access token. */
+  @Column({ type: 'bytea', nullable: true }) answer: Buffer | null;
+  @Column({ type: 'timestamptz' }) at: Date;
+}

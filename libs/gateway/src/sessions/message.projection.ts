@@ -1,0 +1,34 @@
+import type { SessionEvent } from '@hangar/contracts';
+import type { ViewChange, ViewRow } from '../views/view-change.ts';
+
+type MessageEvent = Extract<
+  SessionEvent,
+  { type: 'MessageQueued' | 'MessageDelivered' | 'MessageTakenBack' | 'MessageFailed' }
+>;
+
+/** A message is queued, delivered, taken_back or failed, and its row says which [M4]. */
+export function projectMessage(
+  session_id: string,
+  event: MessageEvent,
+  ordinal: number,
+): ViewChange[] {
+  const { message_id } = event.data;
+  const become = (row: ViewRow): ViewChange[] => [
+    { op: 'set', table: 'message_view', where: { session_id, message_id }, row },
+  ];
+  switch (event.type) {
+    case 'MessageQueued': {
+      const { text, mode, queued_at } = event.data;
+      const rest = { text, mode, status: 'queued', reason: null, turn: null, queued_at };
+      return [
+        { op: 'add', table: 'message_view', row: { session_id, message_id, ordinal, ...rest } },
+      ];
+    }
+    case 'MessageDelivered':
+      return become({ status: 'delivered', turn: event.data.turn });
+    case 'MessageTakenBack':
+      return become({ status: 'taken_back' });
+    case 'MessageFailed':
+      return become({ status: 'failed', reason: event.data.reason });
+  }
+}

@@ -1,0 +1,67 @@
+import {
+  HangarError,
+  IDLE_MINUTES_DEFAULT,
+  sessionBranch,
+  sessionCwd,
+  type CreateSession,
+  type Recipe,
+  type SessionEvents,
+} from '@hangar/contracts';
+import type { GatewaySettings } from '../settings.ts';
+
+/** Fields of the command CreateSession. */
+export type NewSession = Omit<SessionEvents['SessionCreated'], 'created_at'> & {
+  message?: { message_id: string; text: string };
+};
+
+/**
+ * The session that a person asks for, with what the environment and the settings say where they
+ * said nothing. Throws `invalid` for a harness that is not known here or not allowed there.
+ */
+export function newSession(
+  ids: { session_id: string; message_id: string; owner: string },
+  body: CreateSession,
+  recipe: Recipe,
+  settings: GatewaySettings,
+): NewSession {
+  requireHarness(body, recipe, settings.harnesses);
+  const repo = body.repo ?? recipe.repo;
+  const baseBranch = body.base_branch ?? recipe.base_branch;
+  return {
+    session_id: ids.session_id,
+    name: body.name,
+    title: body.title ?? body.name,
+    owner: ids.owner,
+    environment: body.environment,
+    harness: body.harness,
+    ...(body.model === undefined ? {} : { model: body.model }),
+    ...(repo === undefined ? {} : { repo }),
+    ...(baseBranch === undefined ? {} : { base_branch: baseBranch }),
+    branch: body.branch ?? sessionBranch(body.name),
+    cwd: sessionCwd(repo ?? null, body.name),
+    idle_minutes: body.idle_minutes ?? recipe.idle_minutes ?? IDLE_MINUTES_DEFAULT,
+    turn_minutes: recipe.turn_minutes ?? settings.turnMinutes,
+    checkpoints_kept_max: settings.sessionKeepCheckpoints,
+    ...(body.message === undefined
+      ? {}
+      : { message: { message_id: ids.message_id, text: body.message } }),
+  };
+}
+
+/** What may run in an environment: what is installed, and of that what its recipe names. */
+export function allowedHarnesses(recipe: Recipe | null, known: readonly string[]): string[] {
+  const wanted = recipe?.harnesses;
+  return known.filter((name) => wanted === undefined || wanted.includes(name));
+}
+
+function requireHarness(body: CreateSession, recipe: Recipe, known: readonly string[]): void {
+  const allowed = allowedHarnesses(recipe, known);
+  if (allowed.includes(body.harness)) return;
+  const isKnown = known.includes(body.harness);
+  const message = isKnown
+    ? `The environment ${body.environment} does not allow the harness ${body.harness}.`
+    : `There is no harness ${body.harness} here.`;
+  throw new HangarError('invalid', message, {
+    hint: `Use one of: ${allowed.join(', ') || '(none is installed)'}.`,
+  });
+}

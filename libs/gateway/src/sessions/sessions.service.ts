@@ -1,0 +1,281 @@
+import {
+  deriveId,
+  HangarError,
+  type CreateSession,
+  type DeleteSessionQuery,
+  type ListSessionsQuery,
+  type MessageReceipt,
+  type Page,
+  type RenameSession,
+  type SendMessage,
+  type SessionDocument,
+  type SessionOutcome,
+  type SessionSummary,
+  type WaitQuery,
+} from '@hangar/contracts';
+import { Answer } from '../auth/answer.ts';
+import type { Caller } from '../auth/caller.ts';
+import type { Commands, Executed } from '../commands.ts';
+import type { EnvironmentReader } from '../environments/environment.reader.ts';
+import type { Creation, Idempotency } from '../idempotency/idempotency.ts';
+import type { GatewaySettings } from '../settings.ts';
+import type { ViewWatch } from '../views/view-watch.ts';
+import { newSession } from './new-session.ts';
+import { sessionDocument } from './session.document.ts';
+import * as outcome from './session.outcome.ts';
+import type { SessionReader } from './session.reader.ts';
+import type { SessionView } from './session.view.ts';
+
+export interface SessionsParts {
+  reader: SessionReader;
+  environments: EnvironmentReader;
+  commands: Commands;
+  watch: ViewWatch;
+  idempotency: Idempotency;
+  settings: GatewaySettings;
+}
+
+/** Ids have 32 random bits: a new session whose id is taken gets the next one, this often. */
+const ID_ATTEMPTS_MAX = 5;
+
+/** What a creating call remembers for its repetition, and what a wait needs to know. */
+interface Made<Body> {
+  body: Body;
+  session_id: string;
+  message_id: string | null;
+  version: number;
+}
+
+/** Calls about sessions: a request in, a command to the owner, the document or receipt out. */
+export class SessionsService {
+  readonly #parts: SessionsParts;
+
+  constructor(parts: SessionsParts) {
+    this.#parts = parts;
+  }
+
+  list(caller: Caller, query: ListSessionsQuery): Promise<Page<SessionSummary>> {
+    return this.#parts.reader.list(caller.owner, query);
+  }
+
+  get(caller: Caller, ref: string): Promise<SessionDocument> {
+    return this.#parts.reader.document(caller.owner, ref);
+  }
+
+  async create(
+    caller: Caller,
+    creation: Creation,
+    body: CreateSession,
+    { wait }: WaitQuery,
+  ): Promise<Answer> {
+    const made = await this.#parts.idempotency.once(caller, creation, (seed) =>
+      this.#make(caller, seed, body),
+    );
+    if (wait === undefined) return new Answer(201, made.body);
+    const { session_id, message_id, version } = made;
+    const wanted = message_id ? outcome.answered(version, message_id) : outcome.started(version);
+    return this.#waited(caller, session_id, wanted, wait, message_id);
+  }
+
+  async #make(caller: Caller, seed: string, body: CreateSession): Promise<Made<SessionDocument>> {
+    const { environments, commands, settings, reader } = this.#parts;
+    const { owner } = caller;
+    const { recipe } = await environments.get(owner, body.environment);
+    for (let attempt = 0; attempt < ID_ATTEMPTS_MAX; attempt += 1) {
+      const session_id = deriveId('ses', seed, attempt);
+      const message_id = deriveId('msg', session_id, seed);
+      const data = newSession({ session_id, message_id, owner }, body, recipe, settings);
+      const done = await commands.send('session', 'CreateSession', session_id, data, caller);
+      await this.#parts.watch.caughtUp();
+      const rows = await reader.rows(session_id);
+      // Quiet: made before by a twin of this request, or the id is that of another session.
+      const isMine = done.events.length > 0 || isSame(rows?.session, owner, body);
+      if (!isMine) continue;
+      if (!rows) throw lagging(`Session ${body.name} (${session_id}) was created.`);
+      return {
+        body: sessionDocument(rows),
+        session_id,
+        message_id: body.message === undefined ? null : message_id,
+        version: done.version,
+      };
+    }
+    throw new HangarError('unavailable', 'No free session id was found; nothing was created.', {
+      hint: 'Try again.',
+    });
+  }
+
+  async send(
+    caller: Caller,
+    ref: string,
+    creation: Creation,
+    body: SendMessage,
+    { wait }: WaitQuery,
+  ): Promise<Answer> {
+    const { id } = await this.#parts.reader.find(caller.owner, ref);
+    const made = await this.#parts.idempotency.once(caller, creation, (seed) =>
+      this.#queue(caller, id, seed, body),
+    );
+    if (wait === undefined) return new Answer(202, made.body);
+    const { message_id } = made.body;
+    return this.#waited(caller, id, outcome.answered(made.version, message_id), wait, message_id);
+  }
+
+  async #queue(
+    caller: Caller,
+    id: string,
+    seed: string,
+    body: SendMessage,
+  ): Promise<Made<MessageReceipt>> {
+    const message_id = deriveId('msg', id, seed);
+    const data = { message_id, text: body.message, mode: body.mode };
+    const { version } = await this.#command(caller, id, 'SendMessage', data);
+    const receipt = await this.#receipt(id, message_id, body.mode);
+    return { body: receipt, session_id: id, message_id, version };
+  }
+
+  async takeBack(caller: Caller, ref: string, message_id: string): Promise<MessageReceipt> {
+    const { id } = await this.#parts.reader.find(caller.owner, ref);
+    await this.#command(caller, id, 'TakeBackMessage', { message_id });
+    return { message_id, status: 'taken_back', mode: 'auto' };
+  }
+
+  async #receipt(id: string, message_id: string, mode: string): Promise<MessageReceipt> {
+    const message = await this.#parts.reader.message(id, message_id);
+    const turns = await this.#parts.reader.turns(id);
+    const turn = message?.turn ?? turns.find((each) => each.message_id === message_id)?.number;
+    const status = (message?.status ?? 'queued') as MessageReceipt['status'];
+    return { message_id, status, mode, ...(turn == null ? {} : { turn }) };
+  }
+
+  async open(caller: Caller, ref: string, { wait }: WaitQuery): Promise<Answer> {
+    const { id } = await this.#parts.reader.find(caller.owner, ref);
+    const { version } = await this.#command(caller, id, 'OpenSession', {});
+    return this.#accepted(caller, id, outcome.started(version), wait);
+  }
+
+  async suspend(
+    caller: Caller,
+    ref: string,
+    data: { force: boolean },
+    { wait }: WaitQuery,
+  ): Promise<Answer> {
+    const { id } = await this.#parts.reader.find(caller.owner, ref);
+    const { version } = await this.#command(caller, id, 'SuspendSession', data);
+    return this.#accepted(caller, id, outcome.suspended(version), wait);
+  }
+
+  async interrupt(caller: Caller, ref: string, { wait }: WaitQuery): Promise<Answer> {
+    const { id } = await this.#parts.reader.find(caller.owner, ref);
+    const { version } = await this.#command(caller, id, 'InterruptTurn', {});
+    const turns = await this.#parts.reader.turns(id);
+    const running = Math.max(0, ...turns.map(({ number }) => number));
+    return this.#accepted(caller, id, outcome.turnOver(version, running), wait);
+  }
+
+  async retry(caller: Caller, ref: string, { wait }: WaitQuery): Promise<Answer> {
+    const { id } = await this.#parts.reader.find(caller.owner, ref);
+    const { version } = await this.#command(caller, id, 'RetryTurn', {});
+    return this.#accepted(caller, id, outcome.atRest(version), wait);
+  }
+
+  async continue(caller: Caller, ref: string, { wait }: WaitQuery): Promise<Answer> {
+    const { id } = await this.#parts.reader.find(caller.owner, ref);
+    const { version } = await this.#command(caller, id, 'ContinueSession', {});
+    return this.#accepted(caller, id, outcome.started(version), wait);
+  }
+
+  async archive(caller: Caller, ref: string): Promise<SessionDocument> {
+    const { id } = await this.#parts.reader.find(caller.owner, ref);
+    await this.#command(caller, id, 'ArchiveSession', {});
+    return this.get(caller, id);
+  }
+
+  async keep(
+    caller: Caller,
+    ref: string,
+    data: { idle_minutes: number },
+  ): Promise<SessionDocument> {
+    const { id } = await this.#parts.reader.find(caller.owner, ref);
+    await this.#command(caller, id, 'KeepSession', data);
+    return this.get(caller, id);
+  }
+
+  async rename(caller: Caller, ref: string, body: RenameSession): Promise<SessionDocument> {
+    const session = await this.#parts.reader.find(caller.owner, ref);
+    const data = { name: body.name ?? session.name, title: body.title ?? session.title };
+    await this.#command(caller, session.id, 'RenameSession', data);
+    return this.get(caller, session.id);
+  }
+
+  async delete(caller: Caller, ref: string, query: DeleteSessionQuery): Promise<void> {
+    const { id } = await this.#parts.reader.find(caller.owner, ref);
+    const data = { force: query.force ?? false, deleted_by: caller.owner };
+    await this.#command(caller, id, 'DeleteSession', data);
+  }
+
+  /** Takes a checkpoint now; one that is being taken already is the one that is meant. */
+  async takeCheckpoint(
+    caller: Caller,
+    ref: string,
+    creation: Creation,
+    { wait }: WaitQuery,
+  ): Promise<Answer> {
+    const { reader, idempotency } = this.#parts;
+    const { id } = await reader.find(caller.owner, ref);
+    const made = await idempotency.once(caller, creation, async () => {
+      const { version } = await this.#command(caller, id, 'TakeCheckpoint', {});
+      const session = await reader.find(caller.owner, id);
+      const body = await this.get(caller, id);
+      return { body, version, checkpoint_id: session.checkpointing };
+    });
+    if (wait === undefined) return new Answer(202, made.body);
+    const wanted = outcome.checkpointSettled(made.version, made.checkpoint_id);
+    return this.#waited(caller, id, wanted, wait);
+  }
+
+  /** Sends a command and lets the read models follow, so that the next answer shows it. */
+  async #command(caller: Caller, id: string, name: string, data: object): Promise<Executed> {
+    const done = await this.#parts.commands.send('session', name, id, data, caller);
+    await this.#parts.watch.caughtUp();
+    return done;
+  }
+
+  async #accepted(
+    caller: Caller,
+    id: string,
+    wanted: outcome.Outcome,
+    wait: number | undefined,
+  ): Promise<Answer> {
+    if (wait !== undefined) return this.#waited(caller, id, wanted, wait);
+    return new Answer(202, await this.get(caller, id));
+  }
+
+  async #waited(
+    caller: Caller,
+    id: string,
+    wanted: outcome.Outcome,
+    seconds: number,
+    message_id: string | null = null,
+  ): Promise<Answer<SessionOutcome>> {
+    const { reader, watch } = this.#parts;
+    const look = async (): Promise<true | null> => (wanted(await reader.rows(id)) ? true : null);
+    const reached = await watch.until(look, { seconds, gone: caller.gone });
+    const document = await this.get(caller, id);
+    return new Answer(reached ? 200 : 202, {
+      ...document,
+      waited: reached ?? false,
+      ...(message_id ? { message_id } : {}),
+    });
+  }
+}
+
+const isSame = (row: SessionView | undefined, owner: string, body: CreateSession): boolean =>
+  row?.owner === owner &&
+  row.name === body.name &&
+  row.environment === body.environment &&
+  row.harness === body.harness;
+
+const lagging = (what: string): HangarError =>
+  new HangarError('unavailable', `${what} It cannot be shown yet.`, {
+    hint: 'Ask for it in a moment.',
+  });

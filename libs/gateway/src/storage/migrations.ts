@@ -1,0 +1,28 @@
+import { ACCESS_TOKEN_TABLE_SQL, SECRET_TABLE_SQL } from '@hangar/service-kit';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** What the gateway keeps that does not follow from the log. The read models are made by `views/`. */
+export class GatewayTables1764500000000 implements MigrationInterface {
+  name = 'GatewayTables1764500000000';
+
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(ACCESS_TOKEN_TABLE_SQL);
+    await runner.query(SECRET_TABLE_SQL);
+    await runner.query(`create table gateway.idempotency_key (
+      owner text not null,
+      key text not null,
+      request_hash text not null,
+      answer bytea,
+      at timestamptz not null,
+      constraint idempotency_key_key primary key (owner, key)
+    )`);
+    await runner.query('create index idempotency_key_age on gateway.idempotency_key (at)');
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('drop table gateway.idempotency_key');
+  }
+}
+
+/** In order; one that was released is never edited. */
+export const MIGRATIONS = [GatewayTables1764500000000];

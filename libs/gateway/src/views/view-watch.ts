@@ -1,0 +1,70 @@
+import { HangarError } from '@hangar/contracts';
+import type { Projector } from '@hangar/messaging';
+import type { LogSignal } from '../live/log-signal.ts';
+
+/** After a command its answer waits this long for the read models, so that people read own writes. */
+export const CATCH_UP_MS_MAX = 2000;
+/** Requests with ?wait that are held open at once in one process. */
+export const WAITS_MAX = 1000;
+/** A lost wake costs at most this. */
+const SWEEP_MS = 1000;
+
+/** Lets requests wait for what the read models will show; woken by commits, not by a clock. */
+export class ViewWatch {
+  readonly #projector: Pick<Projector, 'caughtUp'>;
+  readonly #signal: LogSignal;
+  #waits = 0;
+
+  constructor(projector: Pick<Projector, 'caughtUp'>, signal: LogSignal) {
+    this.#projector = projector;
+    this.#signal = signal;
+  }
+
+  /** True when everything committed before the call can be read; false when the time ran out. */
+  async caughtUp(withinMs = CATCH_UP_MS_MAX): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<false>((resolve) => {
+      timer = setTimeout(() => resolve(false), withinMs);
+    });
+    const reached = this.#projector.caughtUp().then(() => true);
+    const result = await Promise.race([reached, late]);
+    clearTimeout(timer);
+    return result;
+  }
+
+  /**
+   * The first thing other than null that `look` gives, or null when `seconds` have passed or the
+   * client has gone. Throws `exhausted` when too many wait already.
+   */
+  async until<T>(
+    look: () => Promise<T | null>,
+    options: { seconds: number; gone: AbortSignal },
+  ): Promise<T | null> {
+    if (this.#waits >= WAITS_MAX) {
+      throw new HangarError('exhausted', `${WAITS_MAX} requests wait already; this one was done`, {
+        hint: 'The call itself took effect. Follow the events, or ask for the state later.',
+      });
+    }
+    this.#waits += 1;
+    try {
+      return await this.#until(look, options);
+    } finally {
+      this.#waits -= 1;
+    }
+  }
+
+  async #until<T>(
+    look: () => Promise<T | null>,
+    { seconds, gone }: { seconds: number; gone: AbortSignal },
+  ): Promise<T | null> {
+    const end = performance.now() + seconds * 1000;
+    const left = (): number => Math.max(0, end - performance.now());
+    for (;;) {
+      const { mark } = this.#signal;
+      await this.caughtUp(Math.min(left(), CATCH_UP_MS_MAX));
+      const found = await look();
+      if (found !== null || left() === 0 || gone.aborted) return found;
+      await this.#signal.next(mark, Math.min(left(), SWEEP_MS), gone);
+    }
+  }
+}
