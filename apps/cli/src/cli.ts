@@ -2,7 +2,7 @@ import { createHangarClient } from '@hangar/client';
 import type { CommandDefinition } from './command.ts';
 import { findConnection, type Connection } from './connection.ts';
 import { EXIT } from './exit-codes.ts';
-import { failureText, type FailureText } from './failure.ts';
+import { failureText, sentence, type FailureText } from './failure.ts';
 import { createOutput } from './output/output.ts';
 import { createProgram, splitWait, usageExit, type Invocation } from './program.ts';
 import type { Terminal } from './terminal.ts';
@@ -54,10 +54,13 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
 const NO_CONNECTION = { changes: false, tokenSource: 'none', hasToken: false };
 
 function usageText(message: string, argv: readonly string[]): FailureText {
-  const page = argv.filter((word) => /^[a-z]/.test(word)).slice(0, 2).join(' ');
+  const page = argv
+    .filter((word) => /^[a-z]/.test(word))
+    .slice(0, 2)
+    .join(' ');
   return {
     code: 'invalid',
-    what: message.replace(/^error: /, '').replace(/\n/g, ' '),
+    what: sentence(message.replace(/^error: /, '').replace(/\n/g, ' ')),
     kept: 'Nothing was changed.',
     next: `See hangar ${page ? `${page} ` : ''}--help.`,
     exitCode: EXIT.stopped,

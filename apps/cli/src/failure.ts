@@ -76,7 +76,8 @@ function nextStep(error: HangarError, context: FailureContext): string {
   return 'Run hangar doctor, which names what is wrong';
 }
 
-function sentence(text: string): string {
+/** Starts with a capital and ends with a stop, as what stands on a line of its own. */
+export function sentence(text: string): string {
   const trimmed = text.trim();
   const start = trimmed.charAt(0).toUpperCase() + trimmed.slice(1);
   return /[.!?:)\]]$/.test(start) ? start : `${start}.`;

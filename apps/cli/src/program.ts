@@ -73,6 +73,7 @@ function dressed(command: Command, options: ProgramOptions): Command {
     .helpOption('-h, --help', 'show this page')
     .helpCommand(false)
     .showSuggestionAfterError(true)
+    .configureHelp({ subcommandTerm: termOf })
     .configureOutput({
       writeOut: (text) => options.writeOut(text),
       writeErr: (text) => options.writeErr(text),
@@ -81,6 +82,15 @@ function dressed(command: Command, options: ProgramOptions): Command {
       getErrHelpWidth: () => options.columns,
     });
 }
+
+/** Verbs all have flags, so a list of them need not say so. */
+const termOf = (command: Command): string => {
+  const values = command.registeredArguments.map((argument) => {
+    const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
+    return argument.required ? `<${name}>` : `[${name}]`;
+  });
+  return [command.name(), ...values].join(' ');
+};
 
 function leaf(definition: CommandDefinition, name: string, options: ProgramOptions): Command {
   const command = dressed(new Command(name), options).summary(definition.summary);
@@ -137,11 +147,7 @@ const wholeNumber =
 
 type Typed = Record<string, string | number | boolean | undefined>;
 
-function invocationOf(
-  definition: CommandDefinition,
-  values: unknown[],
-  typed: Typed,
-): Invocation {
+function invocationOf(definition: CommandDefinition, values: unknown[], typed: Typed): Invocation {
   const args = Object.fromEntries(
     Object.keys(definition.args).map((key, index) => [key, values[index]]),
   ) as Invocation['args'];

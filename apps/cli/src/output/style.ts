@@ -15,7 +15,8 @@ export type Paint = (tone: Tone, text: string) => string;
 
 /** Colour only where a person looks, and never with NO_COLOR; it repeats what the words say. */
 export function painter(terminal: Terminal, stream: TerminalOutput): Paint {
-  const plain = !stream.isTty || Boolean(terminal.env['NO_COLOR']) || terminal.env['TERM'] === 'dumb';
+  const plain =
+    !stream.isTty || Boolean(terminal.env['NO_COLOR']) || terminal.env['TERM'] === 'dumb';
   return plain ? (_tone, text) => text : (tone, text) => `\u001b[${CODES[tone]}m${text}\u001b[0m`;
 }
 

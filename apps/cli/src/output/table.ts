@@ -63,7 +63,11 @@ function shrink<Row>(columns: Column<Row>[], widths: number[], screenColumns: nu
   if (over > 0) widths[index] = Math.max(SHRUNK_MIN, (widths[index] ?? 0) - over);
 }
 
-const letters = (text: string): string[] => [...text];
+const segmenter = new Intl.Segmenter();
+
+/** As a person counts them: an accent or a joined emoji is part of one. */
+const letters = (text: string): string[] =>
+  Array.from(segmenter.segment(text), ({ segment }) => segment);
 
 function cutTo(text: string, width: number): string {
   const all = letters(text);

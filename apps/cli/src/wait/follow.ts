@@ -1,7 +1,7 @@
 import type { HangarClient } from '@hangar/client';
 import { HangarError, type SessionDocument } from '@hangar/contracts';
 import { EXIT } from '../exit-codes.ts';
-import { Failure } from '../failure.ts';
+import { Failure, sentence } from '../failure.ts';
 import type { Output } from '../output/output.ts';
 import { agoText, durationText } from '../output/quantities.ts';
 import { Interrupted, type Terminal } from '../terminal.ts';
@@ -45,12 +45,14 @@ export async function follow(options: FollowOptions, goal: Goal): Promise<Follow
     onReconnect: (reason) => output.noteLine('WARNING', `${reason}; connecting again`),
   });
   let startedAt: number | null = null;
+  let previousWord: string | null = null;
   try {
     for await (const event of events) {
       if (event.version <= options.fromVersion) continue;
       startedAt ??= Date.parse(event.at);
-      const line = phaseLine(event);
+      const line = phaseLine(event, previousWord);
       if (line) {
+        previousWord = line.word;
         const seconds = (Date.parse(event.at) - startedAt) / 1000;
         output.noteLine(line.word, `${line.text} (${durationText(seconds)})`);
       }
@@ -87,7 +89,9 @@ function stillWorking({ name, waitSeconds }: FollowOptions, error: unknown): Fai
     code: 'unavailable',
     what,
     kept: 'The work goes on; nothing was cancelled.',
-    next: `Come back with hangar session get ${name} or hangar session events ${name} --follow; stop the work with hangar session interrupt ${name}.`,
+    next:
+      `Come back with hangar session get ${name} or hangar session events ${name} --follow; ` +
+      `stop the work with hangar session interrupt ${name}.`,
     exitCode: broke ? EXIT.failed : EXIT.stopped,
   });
 }
@@ -97,6 +101,8 @@ const stopText = (error: unknown, waitSeconds: number): string =>
     ? 'You stopped waiting (Ctrl-C).'
     : `No outcome within ${durationText(waitSeconds)}.`;
 
+const LOOK_NEXT = 'Look at it with hangar session get SESSION.';
+
 /** The verdict of a wait that was not reached, in three lines. */
 export function notReached({ session, verdict }: Followed, now: Date): Failure {
   const newest = session.checkpoints.at(-1);
@@ -105,8 +111,8 @@ export function notReached({ session, verdict }: Followed, now: Date): Failure {
     : 'No checkpoint was taken yet; what is in the sandbox stays there.';
   return new Failure({
     code: 'conflict',
-    what: verdict.what ?? 'It did not come to what was asked.',
+    what: sentence(verdict.what ?? 'It did not come to what was asked.'),
     kept,
-    next: verdict.next ?? `Look at it with hangar session get ${session.name}.`,
+    next: (verdict.next ?? LOOK_NEXT).replaceAll('SESSION', session.name),
   });
 }

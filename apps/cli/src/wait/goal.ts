@@ -5,7 +5,7 @@ import { payloadOf } from './event-fields.ts';
 export interface Verdict {
   reached: boolean;
   turn?: number;
-  /** When not reached: what happened, and what to do next. */
+  /** When not reached: what happened, and what to do next, with SESSION for its name. */
   what?: string;
   next?: string;
 }
@@ -17,9 +17,10 @@ export interface Goal {
   already?(session: SessionDocument): Verdict | null;
 }
 
-const FAILED_NEXT = 'Run hangar session open to try again.';
+const FAILED_NEXT = 'Run hangar session open SESSION to try again.';
 const DECIDE_NEXT =
-  'Decide with hangar session retry (the same message again) or hangar session continue (without it).';
+  'Decide: hangar session retry SESSION sends the same message again, ' +
+  'hangar session continue SESSION goes on without it.';
 
 /** What ends every wait for a session to work: it failed, was archived or deleted. */
 function theEnd(event: EventDocument): Verdict | null {
@@ -72,7 +73,12 @@ export function turnSettled(about: TurnGoal): Goal {
       }
       const cut = payloadOf(event, 'SessionInterrupted');
       if (cut && (turn === null || cut.turn === turn))
-        return { reached: false, turn: cut.turn, what: `Interrupted: ${cut.reason}`, next: DECIDE_NEXT };
+        return {
+          reached: false,
+          turn: cut.turn,
+          what: `Interrupted: ${cut.reason}`,
+          next: DECIDE_NEXT,
+        };
       if (ended && (AT_REST.includes(event.type) || isTurnCheckpoint(event))) return settle(ended);
       return theEnd(event);
     },
@@ -93,23 +99,26 @@ function isTurnCheckpoint(event: EventDocument): boolean {
 }
 
 const OUTCOME_NEXT: Record<string, string> = {
-  failed: 'Read hangar session get for the error, then send a message: the conversation goes on.',
+  failed:
+    'Read hangar session get SESSION for the error, then send a message: the conversation goes on.',
   cancelled: 'Send a message: the conversation goes on from here.',
   timed_out: 'Send a message to go on, or give the environment a larger turn_minutes.',
   interrupted: DECIDE_NEXT,
 };
 
+const OUTCOME_TEXT: Record<string, string> = {
+  failed: 'failed',
+  timed_out: 'ran out of time',
+};
+
 function verdictOfTurn(turn: number, outcome: string, error: string | null): Verdict {
   if (outcome === 'succeeded') return { reached: true, turn };
-  const why = error ? `: ${error}` : '.';
+  const happened = OUTCOME_TEXT[outcome] ?? `was ${outcome}`;
   return {
     reached: false,
     turn,
-    what: `Turn ${turn} ${outcome === 'timed_out' ? 'ran out of time' : `was ${outcome}`}${why}`.replace(
-      'was failed',
-      'failed',
-    ),
-    next: OUTCOME_NEXT[outcome] ?? 'Read hangar session get for more.',
+    what: `Turn ${turn} ${happened}${error ? `: ${error}` : '.'}`,
+    next: OUTCOME_NEXT[outcome] ?? 'Read hangar session get SESSION for more.',
   };
 }
 
@@ -132,7 +141,8 @@ export const suspended = (): Goal => ({
     if (event.type === 'SandboxReleased') return { reached: true };
     const aborted = payloadOf(event, 'SuspendAborted');
     if (aborted) {
-      const next = 'See what is not in the checkpoint (hangar checkpoint list), then use --force.';
+      const next =
+        'See what is not in the checkpoint (hangar checkpoint list SESSION), then use --force.';
       return { reached: false, what: `It was ${aborted.reason}`, next };
     }
     return theEnd(event);
@@ -153,7 +163,7 @@ export const checkpointSettled = (): Goal => ({
       return { reached: true };
     const missed = payloadOf(event, 'CheckpointMissed');
     if (missed) {
-      const next = 'Read hangar session get: its attention says more; then take one again.';
+      const next = 'Read hangar session get SESSION: its attention says more; then take one again.';
       return { reached: false, what: `The checkpoint was not taken: ${missed.error}`, next };
     }
     return theEnd(event);

@@ -7,7 +7,10 @@ export interface PhaseLine {
   text: string;
 }
 
-type Describe<Name extends EventName> = (data: EventMap[Name]) => PhaseLine | null;
+type Describe<Name extends EventName> = (
+  data: EventMap[Name],
+  previousWord: string | null,
+) => PhaseLine | null;
 
 /** One line for each event that a waiting person wants to know of [S4]. */
 const LINES: { [Name in EventName]?: Describe<Name> } = {
@@ -15,7 +18,11 @@ const LINES: { [Name in EventName]?: Describe<Name> } = {
     purpose === 'resume'
       ? { word: 'RESUMING', text: `making a sandbox of ${environment}` }
       : { word: 'STARTING', text: `making a sandbox of ${environment}` },
-  StartPhaseChanged: ({ text, phase }) => ({ word: 'STARTING', text: text || phase }),
+  // The phases of a start and of a resume are the same: the line before says which it is.
+  StartPhaseChanged: ({ text, phase }, previousWord) => ({
+    word: previousWord === 'RESUMING' ? 'RESUMING' : 'STARTING',
+    text: text || phase,
+  }),
   RestoreRequested: ({ checkpoint_id, attempt }) => ({
     word: 'RESUMING',
     text:
@@ -64,10 +71,13 @@ const LINES: { [Name in EventName]?: Describe<Name> } = {
   AttentionRaised: ({ kind, text }) => ({ word: 'ATTENTION', text: `${kind}: ${text}` }),
 };
 
-export function phaseLine(event: EventDocument): PhaseLine | null {
+export function phaseLine(
+  event: EventDocument,
+  previousWord: string | null = null,
+): PhaseLine | null {
   if (!Object.hasOwn(LINES, event.type)) return null;
-  const describe = LINES[event.type as EventName] as ((data: unknown) => PhaseLine | null) | undefined;
-  return describe?.(event.data) ?? null;
+  const describe = LINES[event.type as EventName] as Describe<never> | undefined;
+  return describe?.(event.data as never, previousWord) ?? null;
 }
 
 const older = (turns: number): string =>

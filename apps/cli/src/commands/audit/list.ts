@@ -14,7 +14,10 @@ export const listCommand = defineCommand({
     ...AUDIT_FLAGS,
     limit: { kind: 'count', value: 'N', help: 'at most so many (50)', min: 1, max: ROWS_MAX },
   },
-  examples: ['hangar audit list --session csv-fix', 'hangar audit list --type SessionDeleted --json'],
+  examples: [
+    'hangar audit list --session csv-fix',
+    'hangar audit list --type SessionDeleted --json',
+  ],
   json: '{items: [event], next_cursor}',
   routes: ['GET /api/audit'],
   async run({ flags, client, output, terminal }) {

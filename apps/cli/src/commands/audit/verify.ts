@@ -5,7 +5,8 @@ import type { Column } from '../../output/table.ts';
 export const verifyCommand = defineCommand({
   path: ['audit', 'verify'],
   summary: 'Check the hash chain of the log',
-  description: 'Finds rows that were changed, removed or added. The exit code is 1 when there are any.',
+  description:
+    'Finds rows that were changed, removed or added. The exit code is 1 when there are any.',
   args: {},
   flags: { session: { kind: 'text', value: 'SESSION', help: 'only of this one (id or name)' } },
   examples: ['hangar audit verify'],

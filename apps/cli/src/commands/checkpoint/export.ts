@@ -22,7 +22,10 @@ export const exportCommand = defineCommand({
     'hangar checkpoint export csv-fix ckp-1a2b3c4d-2 -o - | tar tv',
   ],
   json: '{checkpoint_id, file, bytes}; nothing with -o -',
-  routes: ['GET /api/sessions/{ref}/checkpoints/{id}/export', 'GET /api/sessions/{ref}/checkpoints'],
+  routes: [
+    'GET /api/sessions/{ref}/checkpoints/{id}/export',
+    'GET /api/sessions/{ref}/checkpoints',
+  ],
   async run({ args, flags, client, output, terminal }) {
     const id = args.checkpoint ?? (await client.checkpoints.list(args.session)).items.at(-1)?.id;
     if (id === undefined) {
@@ -36,7 +39,9 @@ export const exportCommand = defineCommand({
     const bytes = await writeStream(terminal, output, file, stream);
     if (file === '-') return EXIT.ok;
     output.result({ checkpoint_id: id, file, bytes }, () =>
-      output.line(output.isTty ? `${file}: ${id}, ${bytesText(bytes)}` : [file, id, bytes].join('\t')),
+      output.line(
+        output.isTty ? `${file}: ${id}, ${bytesText(bytes)}` : [file, id, bytes].join('\t'),
+      ),
     );
     return EXIT.ok;
   },

@@ -28,7 +28,16 @@ export async function checkGit(run: RunProgram): Promise<Check> {
  * kernel may forbid user namespaces.
  */
 export async function checkBubblewrap(run: RunProgram): Promise<Check> {
-  const probe = ['--unshare-user', '--unshare-pid', '--ro-bind', '/', '/', '--proc', '/proc', 'true'];
+  const probe = [
+    '--unshare-user',
+    '--unshare-pid',
+    '--ro-bind',
+    '/',
+    '/',
+    '--proc',
+    '/proc',
+    'true',
+  ];
   const { code, missing, text } = await run('bwrap', probe);
   if (code === 0) return ok('bwrap', 'sandboxes on this machine are isolated');
   const plain = 'sandboxes on this machine are NOT isolated';
@@ -41,7 +50,10 @@ export async function checkBubblewrap(run: RunProgram): Promise<Check> {
 
 function bubblewrapFix(text: string): string {
   if (/uid map|No permissions to creat|Operation not permitted/i.test(text)) {
-    return 'Allow user namespaces: sysctl kernel.unprivileged_userns_clone=1, and on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0; in a container, they must be allowed from outside.';
+    return (
+      'Allow user namespaces: sysctl kernel.unprivileged_userns_clone=1, on Ubuntu also ' +
+      'kernel.apparmor_restrict_unprivileged_userns=0; for a container, from outside of it.'
+    );
   }
   if (/proc/i.test(text)) {
     return 'This container hides /proc: run it with an unmasked /proc, or use the docker driver.';

@@ -42,12 +42,17 @@ function checkVersion(url: string, server: string, mine: string): Check {
 }
 
 function checkClock(server: Date | null, askedAt: Date, answeredAt: Date): Check {
-  if (server === null) return warn('clock', 'the server does not say its time', 'Check both clocks.');
+  if (server === null)
+    return warn('clock', 'the server does not say its time', 'Check both clocks.');
   const middle = (askedAt.getTime() + answeredAt.getTime()) / 2;
   const seconds = (server.getTime() - middle) / 1000;
   const detail = `the server is ${durationText(Math.abs(seconds))} ${seconds < 0 ? 'behind' : 'ahead'}`;
   if (Math.abs(seconds) <= CLOCK_SECONDS_MAX) return ok('clock', 'the same as the server');
-  return warn('clock', detail, 'Let both machines set their clock by NTP; ages look wrong until then.');
+  return warn(
+    'clock',
+    detail,
+    'Let both machines set their clock by NTP; ages look wrong until then.',
+  );
 }
 
 async function checkReady(client: HangarClient): Promise<Check[]> {

@@ -8,11 +8,17 @@ export const applyCommand = defineCommand({
   path: ['env', 'apply'],
   summary: 'Create or change an environment from a recipe',
   description:
-    'The recipe is YAML or JSON. The same recipe again changes nothing; a changed one makes a new\n' +
+    'The recipe is YAML or JSON. The same recipe again changes nothing; a changed one makes a new ' +
     'version, which sandboxes made from then on use.',
   args: { name: { help: "the recipe's own when left out", optional: true } },
   flags: {
-    file: { kind: 'text', value: 'FILE', help: 'the recipe; - is stdin', short: 'f', required: true },
+    file: {
+      kind: 'text',
+      value: 'FILE',
+      help: 'the recipe; - is stdin',
+      short: 'f',
+      required: true,
+    },
   },
   changes: true,
   examples: ['hangar env apply -f web.yaml', 'hangar env apply web -f - < web.yaml'],
@@ -22,7 +28,10 @@ export const applyCommand = defineCommand({
     const recipe = await readTextFile(terminal, flags.file, BODY_BYTES_MAX);
     const name = args.name ?? nameInRecipe(recipe);
     if (name === null) {
-      throw refused('The recipe has no name.', 'Add a line "name: ..." or give the name before -f.');
+      throw refused(
+        'The recipe has no name.',
+        'Add a line "name: ..." or give the name before -f.',
+      );
     }
     const environment = await client.environments.applyYaml(name, recipe);
     output.result(environment, () => {

@@ -9,7 +9,7 @@ export const setCommand = defineCommand({
   path: ['secret', 'set'],
   summary: 'Set a secret, or give it a new value',
   description:
-    'The value comes from stdin or from a variable, never from the command line, which others can\n' +
+    'The value comes from stdin or from a variable, never from the command line, which others can ' +
     'see. One line end at the end of stdin is not part of it. In a terminal it is asked for.',
   args: { name: { help: 'letters, digits and underscores, as an environment variable' } },
   flags: {
@@ -24,7 +24,8 @@ export const setCommand = defineCommand({
   routes: ['POST /api/secrets'],
   async run({ args, flags, client, output, terminal }) {
     const value = await readValue(terminal, args.name, flags.fromEnv);
-    if (value === '') throw refused('The value is empty.', 'Use hangar secret delete to remove it.');
+    if (value === '')
+      throw refused('The value is empty.', 'Use hangar secret delete to remove it.');
     const secret = await client.secrets.set({ name: args.name, value });
     output.result(secret, () => {
       if (!output.isTty) return output.line([secret.name, secret.version].join('\t'));

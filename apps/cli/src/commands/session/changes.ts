@@ -44,7 +44,8 @@ const COLUMNS: Column<File>[] = [
 
 function showDiffs(output: Output, changes: Changes): void {
   for (const file of changes.files) {
-    const text = file.diff ?? `${file.status} ${file.path} (${file.binary ? 'binary' : 'too long'})`;
+    const text =
+      file.diff ?? `${file.status} ${file.path} (${file.binary ? 'binary' : 'too long'})`;
     for (const line of text.replace(/\n$/, '').split('\n')) {
       output.line(output.isTty ? colouredLine(output, harmless(line)) : line);
     }

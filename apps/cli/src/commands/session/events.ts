@@ -10,12 +10,17 @@ export const eventsCommand = defineCommand({
   path: ['session', 'events'],
   summary: 'Print the events of a session, or of all',
   description:
-    'Ends at the newest event; --follow stays and prints what comes, across restarts of the\n' +
-    'server, until Ctrl-C. Without a SESSION it follows all that you may see.',
+    'Begins with the first event and ends with the newest; --follow stays and prints what comes, ' +
+    'across restarts of the server, until Ctrl-C. Without a SESSION it follows all that you may ' +
+    'see, from now on.',
   args: { session: { help: 'id or name; all when left out', optional: true } },
   flags: {
     follow: { kind: 'switch', help: 'stay and print what comes', short: 'f' },
-    since: { kind: 'text', value: 'CURSOR', help: 'only after this one (cursor in --json)' },
+    since: {
+      kind: 'text',
+      value: 'CURSOR',
+      help: 'only after this one (cursor in --json); 0: the beginning',
+    },
   },
   examples: [
     'hangar session events csv-fix',
@@ -24,16 +29,15 @@ export const eventsCommand = defineCommand({
   json: 'one event a line: {cursor, id, type, stream, version, at, actor, ..., data}',
   routes: ['GET /api/sessions/{ref}/events', 'GET /api/events'],
   async run({ args, flags, client, output, terminal }) {
-    const options = {
-      lastEventId: flags.since,
-      onReconnect: (reason: string) => output.note(`${reason}; connecting again`),
-    };
+    const onReconnect = (reason: string): void => output.note(`${reason}; connecting again`);
     if (args.session === undefined) {
       if (!flags.follow) throw refused('All events have no end.', 'Add --follow, or a session.');
-      return printAll(output, client.events.all(options), null);
+      return printAll(output, client.events.all({ lastEventId: flags.since, onReconnect }), null);
     }
     const session = await client.sessions.get(args.session);
     const end = flags.follow ? null : session.version;
+    // 0 is the beginning of a session; without it the server would start now.
+    const options = { lastEventId: flags.since ?? '0', onReconnect };
     return printAll(output, client.events.session(session.id, options), end);
 
     async function printAll(

@@ -14,7 +14,7 @@ export const execCommand = defineCommand({
   path: ['session', 'exec'],
   summary: 'Run a command in the sandbox of a session',
   description:
-    `Ends with the exit code of the command, ${EXIT_EXEC_TIMED_OUT} when its time ran out. Put -- in\n` +
+    `Ends with the exit code of the command, ${EXIT_EXEC_TIMED_OUT} when its time ran out. Put -- in ` +
     'front of a command that has flags of its own.',
   args: { ...SESSION_ARGUMENT, command: { help: 'the command and its values', variadic: true } },
   flags: {

@@ -14,7 +14,7 @@ export const getCommand = defineCommand({
   summary: 'Show a session: state, turns, what waits on you',
   args: SESSION_ARGUMENT,
   flags: {},
-  examples: ['hangar session get csv-fix', "hangar session get csv-fix --json | jq -r .state"],
+  examples: ['hangar session get csv-fix', 'hangar session get csv-fix --json | jq -r .state'],
   json: 'the session, whole',
   routes: ['GET /api/sessions/{ref}'],
   async run({ args, client, output, terminal }) {
@@ -31,7 +31,7 @@ function showSession(output: Output, s: SessionDocument, now: Date): void {
     ['id', s.id],
     ['name', s.name],
     ['title', s.title || null],
-    ['state', output.isTty ? s.state : s.state],
+    ['state', s.state],
     ['reason', s.state_reason || null],
     ['phase', s.start_phase],
     ['environment', s.environment],
@@ -73,6 +73,7 @@ function continuityFields(s: SessionDocument): [string, string | null][] {
 }
 
 function showQueue(output: Output, s: SessionDocument): void {
+  if (s.queue.length > 0) output.line('');
   for (const message of s.queue) {
     output.line(`${output.paint('quiet', 'waits')} ${message.message_id} ${first(message.text)}`);
   }
@@ -81,13 +82,16 @@ function showQueue(output: Output, s: SessionDocument): void {
 function showTurns(output: Output, s: SessionDocument, now: Date): void {
   for (const turn of s.turns.slice(-TURNS_SHOWN_MAX)) {
     const state = turn.outcome ?? 'running';
-    const tone = toneOfState(state === 'succeeded' ? 'IDLE' : state === 'running' ? 'ACTIVE' : 'FAILED');
+    const tone = toneOfState(
+      state === 'succeeded' ? 'IDLE' : state === 'running' ? 'ACTIVE' : 'FAILED',
+    );
     const facts = [agoText(turn.finished_at ?? turn.requested_at, now)];
     if (turn.usage) facts.push(usageText(turn.usage));
     output.line('');
     output.line(`turn ${turn.number} ${output.paint(tone, state)} (${facts.join(', ')})`);
     output.line(`  > ${first(turn.message)}`);
     const said = turn.error ?? turn.summary;
+    if (said === '') continue;
     for (const line of harmless(said).split('\n')) output.line(`  ${line}`);
   }
 }

@@ -26,7 +26,8 @@ export const keepCommand = defineCommand({
     output.result(session, () => {
       const minutes = session.idle_minutes;
       if (!output.isTty) return output.line([session.id, session.name, minutes].join('\t'));
-      const text = minutes === 0 ? 'stays up until suspended' : `suspends after ${minutes} idle minutes`;
+      const text =
+        minutes === 0 ? 'stays up until suspended' : `suspends after ${minutes} idle minutes`;
       output.line(`${session.name} (${session.id}) ${text}`);
     });
     return EXIT.ok;

@@ -11,7 +11,12 @@ export const listCommand = defineCommand({
   flags: {
     state: { kind: 'text', value: 'STATE', help: 'only these', choices: SESSION_STATES },
     env: { kind: 'text', value: 'NAME', help: 'only of this environment' },
-    query: { kind: 'text', value: 'TEXT', help: 'part of the name, title, repo or branch', short: 'q' },
+    query: {
+      kind: 'text',
+      value: 'TEXT',
+      help: 'part of the name, title, repo or branch',
+      short: 'q',
+    },
     limit: { kind: 'count', value: 'N', help: 'at most so many (50)', min: 1, max: ROWS_MAX },
   },
   examples: ['hangar session list', 'hangar session list --state SUSPENDED --json'],

@@ -9,7 +9,7 @@ export const newCommand = defineCommand({
   path: ['session', 'new'],
   summary: 'Start a session',
   description:
-    'Makes a sandbox of the environment and, with a MESSAGE, runs the first turn. With --wait it\n' +
+    'Makes a sandbox of the environment and, with a MESSAGE, runs the first turn. With --wait it ' +
     'ends when the sandbox is ready, or when that turn and its checkpoint are done.',
   args: {
     name: { help: 'lower-case letters, digits and hyphens; unique among your live sessions' },
@@ -17,7 +17,12 @@ export const newCommand = defineCommand({
   },
   flags: {
     env: { kind: 'text', value: 'NAME', help: 'environment (hangar env list)', required: true },
-    harness: { kind: 'text', value: 'NAME', help: 'agent CLI (hangar harness list)', required: true },
+    harness: {
+      kind: 'text',
+      value: 'NAME',
+      help: 'agent CLI (hangar harness list)',
+      required: true,
+    },
     model: { kind: 'text', value: 'NAME', help: "the harness's own default when left out" },
     repo: { kind: 'text', value: 'URL', help: "the environment's when left out" },
     base: { kind: 'text', value: 'BRANCH', help: 'branch to start from' },

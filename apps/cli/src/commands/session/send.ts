@@ -11,12 +11,16 @@ export const sendCommand = defineCommand({
   path: ['session', 'send'],
   summary: 'Send a message to the agent',
   description:
-    'Answers at once: the message waits in the session, which resumes by itself when it is\n' +
-    'suspended. With --wait it ends when the turn and its checkpoint are done, and prints what\n' +
+    'Answers at once: the message waits in the session, which resumes by itself when it is ' +
+    'suspended. With --wait it ends when the turn and its checkpoint are done, and prints what ' +
     'the agent said last; a turn that failed or was interrupted makes the exit code 1.',
   args: {
     ...SESSION_ARGUMENT,
-    message: { help: 'the text; - or nothing in a pipe reads stdin', optional: true, variadic: true },
+    message: {
+      help: 'the text; - or nothing in a pipe reads stdin',
+      optional: true,
+      variadic: true,
+    },
   },
   flags: {
     mode: {
@@ -37,7 +41,8 @@ export const sendCommand = defineCommand({
   async run(options) {
     const { args, flags, client, output, terminal, waitSeconds } = options;
     const message = await readMessage(terminal, args.message);
-    if (message === null) throw refused('There is no message.', 'Give it as an argument or on stdin.');
+    if (message === null)
+      throw refused('There is no message.', 'Give it as an argument or on stdin.');
     const mode = MESSAGE_MODES.find((each) => each === flags.mode) ?? 'auto';
     const fromVersion = await versionBefore(options, args.session);
     const receipt = await client.sessions.send(args.session, { message, mode });

@@ -38,11 +38,11 @@ export function sayState(output: Output, session: SessionDocument): void {
 /** The agent's last words on stdout; what the turn took on stderr. */
 export function sayTurn(output: Output, session: SessionDocument, turn: TurnDocument): void {
   output.line(output.isTty ? harmless(turn.summary) : turn.summary);
-  const parts = [`turn ${turn.number} ${turn.outcome ?? 'is running'}`];
-  if (turn.started_at && turn.finished_at) {
-    const seconds = (Date.parse(turn.finished_at) - Date.parse(turn.started_at)) / 1000;
-    parts.push(`in ${durationText(seconds)}`);
-  }
+  const took =
+    turn.started_at && turn.finished_at
+      ? ` in ${durationText((Date.parse(turn.finished_at) - Date.parse(turn.started_at)) / 1000)}`
+      : '';
+  const parts = [`turn ${turn.number} ${turn.outcome ?? 'is running'}${took}`];
   if (turn.usage) parts.push(usageText(turn.usage));
   if (turn.checkpoint_id) parts.push(`checkpoint ${turn.checkpoint_id}`);
   output.note(`${session.name}: ${parts.join(', ')}`);

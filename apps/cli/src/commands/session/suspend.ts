@@ -8,7 +8,7 @@ export const suspendCommand = defineCommand({
   path: ['session', 'suspend'],
   summary: 'Save a session and give its sandbox back',
   description:
-    'A checkpoint is taken first. When something is too large for it, the sandbox is kept and the\n' +
+    'A checkpoint is taken first. When something is too large for it, the sandbox is kept and the ' +
     'session says what; --force then gives the sandbox back all the same, and that part is lost.',
   args: SESSION_ARGUMENT,
   flags: {
@@ -17,7 +17,10 @@ export const suspendCommand = defineCommand({
   },
   waits: true,
   changes: true,
-  examples: ['hangar session suspend csv-fix --wait', 'hangar session suspend csv-fix --force --yes'],
+  examples: [
+    'hangar session suspend csv-fix --wait',
+    'hangar session suspend csv-fix --force --yes',
+  ],
   json: 'the session',
   routes: ['POST /api/sessions/{ref}/suspend'],
   async run(options) {

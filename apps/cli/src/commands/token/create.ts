@@ -1,31 +1,40 @@
-import { SCOPES, type Scope } from '@hangar/contracts';
+import { SCOPES } from '@hangar/contracts';
 import { defineCommand } from '../../command.ts';
 import { EXIT } from '../../exit-codes.ts';
-import { refused } from '../../failure.ts';
 
 export const createCommand = defineCommand({
   path: ['token', 'create'],
   summary: 'Make a token; its value is shown this once',
   description: 'In a pipe the value is all that is printed.',
-  args: {},
+  args: { name: { help: 'what it is for, e.g. laptop' } },
   flags: {
-    owner: { kind: 'text', value: 'NAME', help: 'whose sessions it reaches', required: true },
-    scopes: { kind: 'text', value: 'LIST', help: 'of read, write, admin, by commas (read,write)' },
-    label: { kind: 'text', value: 'TEXT', help: 'what it is for' },
+    scope: {
+      kind: 'text',
+      value: 'SCOPE',
+      help: 'read, write (which may read), or admin (which may all)',
+      choices: SCOPES,
+      required: true,
+    },
+    owner: { kind: 'text', value: 'NAME', help: 'whose sessions it reaches; yours when left out' },
+    expires: {
+      kind: 'text',
+      value: 'TIME',
+      help: 'ends by itself then, e.g. 2027-01-31T00:00:00Z',
+    },
   },
   changes: true,
   examples: [
-    'hangar token create --owner sean --label laptop',
-    'hangar token create --owner ci --scopes read > ci.token',
+    'hangar token create laptop --scope write --owner sean',
+    'hangar token create dashboard --scope read > dashboard.token',
   ],
-  json: '{id, owner, scopes, label, created_at, token}',
+  json: '{id, owner, name, scope, created_at, expires_at, revoked_at, token}',
   routes: ['POST /api/tokens'],
-  async run({ flags, client, output }) {
-    const scopes = (flags.scopes ?? 'read,write').split(',').map((text) => scopeOf(text.trim()));
+  async run({ args, flags, client, output }) {
     const created = await client.tokens.create({
-      owner: flags.owner,
-      scopes,
-      ...(flags.label === undefined ? {} : { label: flags.label }),
+      name: args.name,
+      scope: SCOPES.find((scope) => scope === flags.scope) ?? 'read',
+      ...(flags.owner === undefined ? {} : { owner: flags.owner }),
+      ...(flags.expires === undefined ? {} : { expires_at: flags.expires }),
     });
     output.result(created, () => {
       output.line(created.token);
@@ -36,9 +45,3 @@ export const createCommand = defineCommand({
     return EXIT.ok;
   },
 });
-
-function scopeOf(text: string): Scope {
-  const scope = SCOPES.find((each) => each === text);
-  if (scope) return scope;
-  throw refused(`"${text}" is not a scope.`, `Use ${SCOPES.join(', ')}, apart by commas.`);
-}

@@ -1,0 +1,59 @@
+import { createAuditCalls, type AuditCalls } from './calls/audit-calls.ts';
+import {
+  createSecretCalls,
+  createTokenCalls,
+  type SecretCalls,
+  type TokenCalls,
+} from './calls/access-calls.ts';
+import {
+  createEnvironmentCalls,
+  createLimitCalls,
+  type EnvironmentCalls,
+  type LimitCalls,
+} from './calls/environment-calls.ts';
+import {
+  createCheckpointCalls,
+  createSandboxCalls,
+  type CheckpointCalls,
+  type SandboxCalls,
+} from './calls/sandbox-calls.ts';
+import { createServerCalls, type ServerCalls } from './calls/server-calls.ts';
+import { createSessionCalls, type SessionCalls } from './calls/session-calls.ts';
+import { createTransport, type TransportSettings } from './http/transport.ts';
+import { createEventCalls, type EventCalls } from './live/event-calls.ts';
+
+/**
+ * Every route of a hangar server. A refusal is a HangarError with the server's own code, message
+ * and hint; a server that cannot be reached is `unavailable`; an aborted call throws the reason of
+ * its signal. Calls that may be repeated are tried again, within the bounds of bounds.ts.
+ */
+export interface HangarClient {
+  readonly url: string;
+  readonly sessions: SessionCalls;
+  readonly checkpoints: CheckpointCalls;
+  readonly sandboxes: SandboxCalls;
+  readonly environments: EnvironmentCalls;
+  readonly limits: LimitCalls;
+  readonly secrets: SecretCalls;
+  readonly tokens: TokenCalls;
+  readonly audit: AuditCalls;
+  readonly events: EventCalls;
+  readonly server: ServerCalls;
+}
+
+export function createHangarClient(settings: TransportSettings): HangarClient {
+  const transport = createTransport(settings);
+  return {
+    url: settings.url,
+    sessions: createSessionCalls(transport),
+    checkpoints: createCheckpointCalls(transport),
+    sandboxes: createSandboxCalls(transport),
+    environments: createEnvironmentCalls(transport),
+    limits: createLimitCalls(transport),
+    secrets: createSecretCalls(transport),
+    tokens: createTokenCalls(transport),
+    audit: createAuditCalls(transport),
+    events: createEventCalls(transport),
+    server: createServerCalls(transport),
+  };
+}

@@ -1,0 +1,12 @@
+export { createHangarClient, type HangarClient } from './client.ts';
+export { statusOf } from './http/answer-error.ts';
+export type { TransportSettings } from './http/transport.ts';
+export { newIdempotencyKey } from './calls/call-options.ts';
+export type { CallOptions, CreateOptions, WaitOptions } from './calls/call-options.ts';
+export type { SessionCalls, SessionFilter } from './calls/session-calls.ts';
+export type { CheckpointCalls, SandboxCalls } from './calls/sandbox-calls.ts';
+export type { EnvironmentCalls, LimitCalls } from './calls/environment-calls.ts';
+export type { SecretCalls, TokenCalls } from './calls/access-calls.ts';
+export type { AuditCalls, AuditFilter } from './calls/audit-calls.ts';
+export type { EventCalls, EventOptions } from './live/event-calls.ts';
+export type { ReadyPart, Readiness, ServerCalls, ServerReport } from './calls/server-calls.ts';
