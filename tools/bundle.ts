@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { rolldown } from 'rolldown';
 
 /**
@@ -13,11 +12,11 @@ interface Tool {
 const TOOLS: readonly Tool[] = [
   {
     entry: 'libs/checkpoints/src/tool/main.ts',
-    output: 'libs/checkpoints/dist/tool/hangar-checkpoint.mjs',
+    output: 'dist/tools/hangar-checkpoint.mjs',
   },
   {
     entry: 'libs/sandbox-drivers/src/local/sandboxd/main.ts',
-    output: 'libs/sandbox-drivers/dist/tool/sandboxd.mjs',
+    output: 'dist/tools/sandboxd.mjs',
   },
 ];
 
@@ -42,11 +41,4 @@ async function bundle(tool: Tool): Promise<void> {
   await build.close();
 }
 
-for (const tool of TOOLS) {
-  if (!existsSync(`${root}${tool.entry}`)) {
-    process.stderr.write(`bundle: ${tool.entry} is not there; ${tool.output} was not made\n`);
-    continue;
-  }
-  await bundle(tool);
-  process.stdout.write(`${tool.output}\n`);
-}
+for (const tool of TOOLS) await bundle(tool);

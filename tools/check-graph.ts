@@ -13,7 +13,9 @@ const MAY: Record<string, string[]> = {
   edge: ['contract', 'messaging', 'kit', 'seam'],
   client: ['contract'],
   testing: ['contract', 'messaging', 'kit'],
-  app: ['contract', 'messaging', 'kit', 'seam', 'domain', 'edge', 'client', 'testing'],
+  app: ['contract', 'messaging', 'kit', 'seam', 'domain', 'edge', 'client'],
+  // One process that boots the others side by side (ARCHITECTURE, decisions).
+  standalone: ['contract', 'messaging', 'kit', 'seam', 'domain', 'edge', 'client', 'app'],
   'app-client': ['contract', 'client'],
 };
 

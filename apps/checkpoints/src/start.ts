@@ -1,6 +1,4 @@
-import type { BlobStore } from '@hangar/blob-stores';
-import { openFsBlobStore } from '@hangar/blob-stores/fs';
-import { createMemoryBlobStore } from '@hangar/blob-stores/memory';
+import { openBlobStore } from '@hangar/blob-stores/open';
 import { CheckpointsModule } from '@hangar/checkpoints';
 import { harnessAdapter, isHarnessName } from '@hangar/harness-adapters';
 import { connectLog } from '@hangar/messaging';
@@ -23,15 +21,6 @@ export interface StartOptions {
 
 const MEGABYTE = 1_000_000;
 
-export async function openBlobStore(config: Config): Promise<BlobStore> {
-  switch (config.blobStore.kind) {
-    case 'fs':
-      return openFsBlobStore(config.blobStore.directory);
-    case 'memory':
-      return createMemoryBlobStore();
-  }
-}
-
 export async function startCheckpoints(config: Config, options: StartOptions): Promise<Service> {
   const log = await connectLog({
     service: 'checkpoints',
@@ -43,6 +32,7 @@ export async function startCheckpoints(config: Config, options: StartOptions): P
   const io = createRemoteSandboxIo({
     url: required(config, 'sandboxIoUrl', 'checkpoints'),
     token: required(config, 'serviceToken', 'checkpoints'),
+    quiet: true,
   });
   const service = await createService({
     name: 'checkpoints',
@@ -52,7 +42,7 @@ export async function startCheckpoints(config: Config, options: StartOptions): P
     module: CheckpointsModule.register({
       log,
       io,
-      blobs: await openBlobStore(config),
+      blobs: await openBlobStore(config.blobStore),
       vault: new Vault(required(config, 'vaultKeys', 'checkpoints')),
       instance: options.instance,
       caps: {
@@ -66,10 +56,10 @@ export async function startCheckpoints(config: Config, options: StartOptions): P
   });
   return {
     ...service,
-    close: () =>
-      service
-        .close()
-        .finally(() => io.close())
-        .finally(() => log.close()),
+    close: async () => {
+      await service.close();
+      io.close();
+      await log.close();
+    },
   };
 }

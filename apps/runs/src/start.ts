@@ -50,6 +50,7 @@ export async function startRuns(config: Config, options: StartOptions): Promise<
   const io = createRemoteSandboxIo({
     url: required(config, 'sandboxIoUrl', 'runs'),
     token: required(config, 'serviceToken', 'runs'),
+    quiet: true,
   });
   const service = await createService({
     name: 'runs',
@@ -77,10 +78,10 @@ export async function startRuns(config: Config, options: StartOptions): Promise<
   });
   return {
     ...service,
-    close: () =>
-      service
-        .close()
-        .finally(() => io.close())
-        .finally(() => log.close()),
+    close: async () => {
+      await service.close();
+      io.close();
+      await log.close();
+    },
   };
 }

@@ -6,9 +6,8 @@ import { HangarError } from '@hangar/contracts';
 import { installHarness, isHarnessName } from '@hangar/harness-adapters';
 import { connectLog } from '@hangar/messaging';
 import type { SandboxDriver } from '@hangar/sandbox-drivers';
-import { createFakeDriver } from '@hangar/sandbox-drivers/fake';
 import { createLocalDriver } from '@hangar/sandbox-drivers/local';
-import { sandboxIoRoutes } from '@hangar/sandbox-drivers/remote';
+import { createTokenCheck, sandboxIoRoutes } from '@hangar/sandbox-drivers/remote';
 import { SandboxesModule } from '@hangar/sandboxes';
 import {
   SECRET_TABLE_SQL,
@@ -46,7 +45,7 @@ function createDriver(config: Config): SandboxDriver {
         isolation: config.localIsolation,
       });
     case 'fake':
-      return createFakeDriver();
+      throw new HangarError('invalid', 'the fake driver is for tests of the services');
   }
 }
 
@@ -89,16 +88,17 @@ export async function startSandboxes(config: Config, options: StartOptions): Pro
       io: {
         host: ioUrl.hostname === 'localhost' ? '127.0.0.1' : ioUrl.hostname,
         port: Number(ioUrl.port || 80),
-        routes: (onActivity) => sandboxIoRoutes(driver, { token: serviceToken, onActivity }),
+        routes: (onActivity) => 
+          sandboxIoRoutes(driver, { authorize: createTokenCheck(serviceToken), onActivity }),
       },
     }),
   });
   return {
     ...service,
-    close: () =>
-      service
-        .close()
-        .finally(() => driver.close())
-        .finally(() => log.close()),
+    close: async () => {
+      await service.close();
+      await driver.close();
+      await log.close();
+    },
   };
 }

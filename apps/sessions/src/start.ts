@@ -37,5 +37,11 @@ export async function startSessions(config: Config, options: StartOptions): Prom
       },
     }),
   });
-  return { ...service, close: () => service.close().finally(() => log.close()) };
+  return {
+    ...service,
+    close: async () => {
+      await service.close();
+      await log.close();
+    },
+  };
 }

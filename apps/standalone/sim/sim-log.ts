@@ -78,10 +78,7 @@ export class SimLog {
   replay(stream: string): unknown {
     const records = this.streams.get(stream) ?? [];
     const aggregate = records[0]?.aggregate ?? 'session';
-    return records.reduce(
-      (state: unknown, r) => DECIDERS[aggregate].evolve(state, r.event),
-      null,
-    );
+    return records.reduce((state: unknown, r) => DECIDERS[aggregate].evolve(state, r.event), null);
   }
 
   live(stream: string): unknown {

@@ -1,6 +1,12 @@
 import type { Continuity, SandboxPlace } from '@hangar/contracts';
 import { partNumber, turnOf } from '../../../libs/sessions/src/session.ts';
-import { SANDBOX_TTL_MINUTES, SimFailure, type Computer, type SimWorld, type Task } from './sim-world.ts';
+import {
+  SANDBOX_TTL_MINUTES,
+  SimFailure,
+  type Computer,
+  type SimWorld,
+  type Task,
+} from './sim-world.ts';
 
 export type Random = () => number;
 
@@ -22,7 +28,8 @@ export function stepTask(world: SimWorld, task: Task, random: Random): void {
   const chance = (p: number): boolean => random() < p * world.faults;
   if (task.kind !== 'notice' && task.kind !== 'cancel' && task.kind !== 'drop') {
     if (chance(0.02)) return void (task.wakeMs = Infinity);
-    if (chance(0.06)) return void (task.wakeMs = world.nowMs + random() * SLOW_MINUTES_MAX * MINUTE_MS);
+    if (chance(0.06))
+      return void (task.wakeMs = world.nowMs + random() * SLOW_MINUTES_MAX * MINUTE_MS);
     if (chance(0.03)) task.step = 0;
   }
   const isDone = WORKERS[task.kind](world, task, chance);
@@ -78,6 +85,7 @@ function provision(world: SimWorld, task: Task, chance: (p: number) => boolean):
       id: task.id,
       isAlive: true,
       tree: new Set(),
+      made: new Set(),
       stray: new Set(),
       processes: new Map(),
     });
@@ -114,7 +122,7 @@ export function unsavedUnits(world: SimWorld, computer: Computer): number[] {
   const saved = new Set<number>();
   for (const c of world.session().checkpoints)
     if (c.complete) for (const unit of world.contents.get(c.id)?.units ?? []) saved.add(unit);
-  return [...computer.tree].filter((unit) => !saved.has(unit) && !computer.stray.has(unit));
+  return [...computer.made].filter((unit) => !saved.has(unit) && !computer.stray.has(unit));
 }
 
 function mayLose(world: SimWorld, sandboxId: string): boolean {
@@ -240,7 +248,9 @@ function run(world: SimWorld, task: Task, chance: (p: number) => boolean): boole
   const process = computer.processes.get(task.id);
   if (!process) {
     if (chance(0.04)) return fail('not_started', 'the harness is not installed');
-    return startProcess(world, computer, task.id, turn) ? started(world, task) : fail('vanished', 'a later run is here');
+    return startProcess(world, computer, task.id, turn)
+      ? started(world, task)
+      : fail('vanished', 'a later run is here');
   }
   if (!process.isRunning) return fail('vanished', 'the process is gone');
   if (chance(0.05)) {
@@ -252,7 +262,9 @@ function run(world: SimWorld, task: Task, chance: (p: number) => boolean): boole
     world.execute('run', task.id, { type: 'MarkDelivered', now, data: {} });
     return false;
   }
-  makeUnit(world, computer, isOpenTurn(world, turn));
+  const isOpen = isOpenTurn(world, turn);
+  makeUnit(world, computer, isOpen);
+  if (isOpen) world.turnOfUnit.set(world.unitsMade, turn);
   if (chance(0.5) || task.step < 3) return false;
   return finish(chance(0.15) ? 'failed' : chance(0.05) ? 'timed_out' : 'succeeded');
 }
@@ -271,6 +283,7 @@ export function isOpenTurn(world: SimWorld, turn: number): boolean {
 export function makeUnit(world: SimWorld, computer: Computer, isPromised: boolean): void {
   world.unitsMade += 1;
   computer.tree.add(world.unitsMade);
+  computer.made.add(world.unitsMade);
   if (!isPromised) computer.stray.add(world.unitsMade);
 }
 

@@ -15,6 +15,8 @@ export interface Computer {
   isAlive: boolean;
   /** Units of work in the tree; each is made once, so a missing one is lost work. */
   tree: Set<number>;
+  /** Made here, not restored: of what was restored there is a checkpoint. */
+  made: Set<number>;
   /** Made by a run after its turn had been cut: nobody was promised that. */
   stray: Set<number>;
   /** Processes by run, with the turn they are of. */
@@ -50,18 +52,30 @@ export class SimWorld {
   readonly tasks = new Map<string, Task>();
   readonly positions = new Map<string, number>();
   readonly trace: string[] = [];
+  isTraced = false;
+  private readonly behind = new Map<string, { consumer: Consumer; stream: string }>();
   /** Process starts by run, and what each message was given to. */
   readonly starts = new Map<string, number>();
   readonly messages: string[] = [];
   nowMs = Date.parse('2030-01-01T00:00:00.000Z');
+  private nowText = { ms: 0, text: '' };
   lastExecAt: string | null = null;
   unitsMade = 0;
+  /** The turn that a unit was made in, while it was open. */
+  readonly turnOfUnit = new Map<number, number>();
   /** 0: everything works at the first attempt; 1: faults as often as the workers say. */
   faults = 1;
   onEvents: (records: Recorded[], world: SimWorld) => void = () => {};
 
   now(): string {
-    return new Date(this.nowMs).toISOString();
+    if (this.nowText.ms !== this.nowMs)
+      this.nowText = { ms: this.nowMs, text: new Date(this.nowMs).toISOString() };
+    return this.nowText.text;
+  }
+
+  /** Written only when somebody will read it: most schedules have nothing to tell. */
+  note(line: () => string): void {
+    if (this.isTraced) this.trace.push(line());
   }
 
   session(): Session {
@@ -76,10 +90,11 @@ export class SimWorld {
     command: Aggregates[A]['command'],
   ): AnyEvent[] {
     const records = this.log.execute(aggregate, id, command);
-    if (records.length) this.trace.push(`  ${aggregate}/${id} ${command.type}`);
+    if (records.length) this.note(() => `  ${aggregate}/${id} ${command.type}`);
     for (const record of records) {
-      this.trace.push(`    -> ${record.event.type} ${brief(record.event.data)}`);
+      this.note(() => `    -> ${record.event.type} ${brief(record.event.data)}`);
       this.request(record.event);
+      this.noteBehind(record);
     }
     this.onEvents(records, this);
     return records.map((r) => r.event);
@@ -112,16 +127,15 @@ export class SimWorld {
       this.tasks.set(key, { key, kind, id, epoch, step: 0, wakeMs: this.nowMs });
   }
 
-  /** Streams with an event that this consumer has not had yet, in the order of the stream. */
-  *deliverable(): Generator<{ consumer: Consumer; stream: string }> {
-    for (const [stream, records] of this.log.streams) {
-      const isSession = stream.startsWith('session/');
-      for (const consumer of CONSUMERS) {
-        if (isSession === (consumer === 'sessions')) continue;
-        if ((this.positions.get(`${consumer} ${stream}`) ?? 0) < records.length)
-          yield { consumer, stream };
-      }
-    }
+  /** Deliveries that are due, each consumer at its own pace, in the order of each stream. */
+  deliverable(): Iterable<{ consumer: Consumer; stream: string }> {
+    return this.behind.values();
+  }
+
+  private noteBehind({ aggregate, stream }: Recorded): void {
+    for (const consumer of CONSUMERS)
+      if ((aggregate === 'session') !== (consumer === 'sessions'))
+        this.behind.set(`${consumer} ${stream}`, { consumer, stream });
   }
 
   /** `isAcked` false: handled, but the word of it was lost, so that it comes again. */
@@ -131,7 +145,9 @@ export class SimWorld {
     const record = this.log.streams.get(stream)?.[position];
     if (!record) return;
     this.handle(consumer, record);
-    if (isAcked) this.positions.set(key, position + 1);
+    if (!isAcked) return;
+    this.positions.set(key, position + 1);
+    if (position + 1 === this.log.streams.get(stream)?.length) this.behind.delete(key);
   }
 
   handle(consumer: Consumer, { event }: Recorded): void {

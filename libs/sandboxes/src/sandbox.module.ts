@@ -21,6 +21,7 @@ import {
 } from '@hangar/messaging';
 import { eventSubjects } from '@hangar/messaging/jetstream';
 import type { SandboxDriver } from '@hangar/sandbox-drivers';
+import { activityObserver, type Activity } from './activity.ts';
 import { createEnvironmentController, createEnvironments } from './environment.service.ts';
 import { sandboxPolicy } from './sandbox.policy.ts';
 import { createReaper } from './sandbox.reaper.ts';
@@ -42,7 +43,7 @@ export interface SandboxesOptions {
     host: string;
     port: number;
     /** The driver's byte streams as Connect routes; told of activity, which it may refuse. */
-    routes(onActivity: (sandboxId: string) => Promise<void>): (router: ConnectRouter) => void;
+    routes(onActivity: (activity: Activity) => Promise<void>): (router: ConnectRouter) => void;
     onListening?(port: number): void;
   };
   installHarness(name: string, log: (line: string) => void): Promise<string>;
@@ -127,7 +128,7 @@ interface IoServer {
 async function serveIo(options: SandboxesOptions, presence: Presence): Promise<IoServer> {
   const { host, port, routes, onListening } = options.io;
   const server: Http2Server = createServer(
-    connectNodeAdapter({ routes: routes((sandboxId) => presence.touch(sandboxId)) }),
+    connectNodeAdapter({ routes: routes(activityObserver(presence)) }),
   );
   const sessions = new Set<ServerHttp2Session>();
   server.on('session', (session) => {

@@ -20,15 +20,14 @@ import {
   sendMessage,
   takeBackMessage,
 } from './decide/message.ts';
+import { finishRestore, tryOlderCheckpoint } from './decide/restore.ts';
 import {
   attachSandbox,
   failIfLate,
   failStart,
   finishRelease,
-  finishRestore,
   loseSandbox,
   noteStartPhase,
-  tryOlderCheckpoint,
 } from './decide/sandbox.ts';
 import {
   checkpointIfDue,

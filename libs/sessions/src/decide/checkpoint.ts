@@ -21,7 +21,8 @@ export function takeCheckpoint(s: Session, { now }: CommandOf<'TakeCheckpoint'>)
   const { phase } = s;
   if (phase.state === 'ARCHIVED' || phase.state === 'DELETED') throw ended(s);
   if (s.checkpointing) return [];
-  if (phase.state !== 'IDLE' && phase.state !== 'ACTIVE' && phase.state !== 'INTERRUPTED')
+  const isUp = phase.state === 'IDLE' || phase.state === 'ACTIVE' || phase.state === 'INTERRUPTED';
+  if (!isUp || !phase.sandbox)
     throw new HangarError('conflict', `the session is ${phase.state}: it has no sandbox to save`, {
       hint: 'its newest checkpoint holds its work; open it to change something',
     });

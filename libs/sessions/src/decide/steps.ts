@@ -167,6 +167,16 @@ export const release =
         ]
       : [];
 
+/** A start that came to nothing; `open` or the next message tries again [S4]. */
+export const fail =
+  (phase: string, reason: string, now: string): Step =>
+  (s) =>
+    inOrder(
+      s,
+      release(heldSandbox(s), { cause: 'failed', now }),
+      always({ type: 'SessionFailed', data: { phase, reason, failed_at: now } }),
+    );
+
 /** A card's id follows from what raised it, so the same cause raises it once. */
 export const raise =
   (kind: string, about: string, text: string, choices: string[], now: string): Step =>

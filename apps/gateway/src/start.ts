@@ -1,0 +1,56 @@
+import { openBlobStore } from '@hangar/blob-stores/open';
+import { createCheckpointStore, exportCheckpoint } from '@hangar/checkpoints';
+import { startGateway } from '@hangar/gateway';
+import { HARNESS_NAMES } from '@hangar/harness-adapters';
+import { connectLog } from '@hangar/messaging';
+import { createRemoteSandboxIo } from '@hangar/sandbox-drivers/remote';
+import {
+  ACCESS_TOKEN_TABLE_SQL,
+  SECRET_TABLE_SQL,
+  Vault,
+  required,
+  type Config,
+  type Service,
+} from '@hangar/service-kit';
+
+export interface StartOptions {
+  port: number;
+  onError(error: unknown): void;
+}
+
+export async function startGatewayService(config: Config, options: StartOptions): Promise<Service> {
+  const log = await connectLog({
+    service: 'gateway',
+    databaseUrl: required(config, 'databaseUrl', 'gateway'),
+    natsUrl: required(config, 'natsUrl', 'gateway').join(','),
+    natsUser: config.natsUser ?? undefined,
+    natsPassword: config.natsPassword ?? undefined,
+  });
+  await log.pool.query(SECRET_TABLE_SQL);
+  await log.pool.query(ACCESS_TOKEN_TABLE_SQL);
+  const vault = new Vault(required(config, 'vaultKeys', 'gateway'));
+  const io = createRemoteSandboxIo({
+    url: required(config, 'sandboxIoUrl', 'gateway'),
+    token: required(config, 'serviceToken', 'gateway'),
+  });
+  const store = createCheckpointStore(await openBlobStore(config.blobStore), vault);
+  const service = await startGateway({
+    log,
+    vault,
+    port: options.port,
+    logLevel: config.logLevel,
+    bootstrapToken: config.token,
+    sandboxIo: io,
+    checkpointExport: (sessionId, checkpointId) => exportCheckpoint(store, sessionId, checkpointId),
+    settings: { ...config, harnesses: HARNESS_NAMES },
+    onError: options.onError,
+  });
+  return {
+    ...service,
+    close: async () => {
+      await service.close();
+      io.close();
+      await log.close();
+    },
+  };
+}

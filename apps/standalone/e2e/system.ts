@@ -1,0 +1,181 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readFile, rm, symlink, mkdir } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { createHangarClient, type HangarClient } from '@hangar/client';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const NODE = join(ROOT, 'node_modules/.bin/node');
+const REGISTER = join(ROOT, 'libs/service-kit/dist/register.js');
+const UP_MS_MAX = 60_000;
+const SERVICES = ['sandboxes', 'sessions', 'checkpoints', 'runs', 'gateway'] as const;
+
+/** `standalone`: one process. `apart`: each service by itself. The same tests pass on both. */
+export type Shape = 'standalone' | 'apart';
+
+export const SHAPE: Shape = process.env['HANGAR_TEST_SHAPE'] === 'apart' ? 'apart' : 'standalone';
+
+export type ProcessName = 'standalone' | 'servers' | (typeof SERVICES)[number];
+
+/** Harness packages are fetched once for all tests of a checkout. */
+export const HARNESS_CACHE = join(ROOT, 'tmp', 'harnesses');
+
+export interface SystemOptions {
+  shape?: Shape;
+  envVars?: Record<string, string>;
+}
+
+/** A whole hangar as its users have it: processes of its own, reached over HTTP. */
+export class System {
+  readonly state: string;
+  readonly shape: Shape;
+  readonly #envVars: Record<string, string>;
+  readonly #processes = new Map<ProcessName, ChildProcess>();
+  readonly log: string[] = [];
+  #settings: Record<string, string> = {};
+  port = 0;
+  token = '';
+
+  private constructor(state: string, options: SystemOptions) {
+    this.state = state;
+    this.shape = options.shape ?? SHAPE;
+    this.#envVars = options.envVars ?? {};
+  }
+
+  static async start(options: SystemOptions = {}): Promise<System> {
+    const state = await mkdtemp(join(tmpdir(), 'hangar-e2e-'));
+    await chmod(state, 0o755);
+    await mkdir(HARNESS_CACHE, { recursive: true });
+    await symlink(HARNESS_CACHE, join(state, 'harnesses'));
+    const system = new System(state, options);
+    system.port = await freePort();
+    await system.up();
+    return system;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  client(token = this.token): HangarClient {
+    return createHangarClient({ url: this.url, token });
+  }
+
+  names(): ProcessName[] {
+    return this.shape === 'standalone' ? ['standalone'] : ['servers', ...SERVICES];
+  }
+
+  /** Starts what does not run, and waits until the whole answers. */
+  async up(): Promise<void> {
+    if (this.shape === 'apart' && !this.#processes.has('servers')) await this.#startServers();
+    for (const name of this.names()) if (!this.#processes.has(name)) await this.#spawn(name);
+    await this.ready();
+    this.token = (await readFile(join(this.state, 'token'), 'utf8')).trim();
+  }
+
+  async ready(): Promise<void> {
+    const deadline = Date.now() + UP_MS_MAX;
+    for (;;) {
+      const answer = await fetch(`${this.url}/health/ready`).catch(() => null);
+      if (answer?.ok) return;
+      if (Date.now() > deadline)
+        throw new Error(`hangar is not up:\n${this.log.slice(-60).join('\n')}`);
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  }
+
+  /** Ends processes the hard way; all of them when none is named. */
+  async kill(...names: ProcessName[]): Promise<void> {
+    const victims = names.length ? names : this.names();
+    await Promise.all(
+      victims.map(async (name) => {
+        const child = this.#processes.get(name);
+        if (!child) return;
+        this.#processes.delete(name);
+        const gone = once(child, 'exit');
+        child.kill('SIGKILL');
+        await gone;
+      }),
+    );
+  }
+
+  async stop(): Promise<void> {
+    for (const name of this.names().toReversed()) {
+      const child = this.#processes.get(name);
+      if (!child || child.exitCode !== null) continue;
+      const gone = once(child, 'exit');
+      child.kill('SIGTERM');
+      await gone;
+      this.#processes.delete(name);
+    }
+  }
+
+  /** Stops everything, also sandboxes that outlived it, and removes the state. */
+  async dispose(): Promise<void> {
+    await this.stop();
+    const { createLocalDriver } = await import('@hangar/sandbox-drivers/local');
+    const driver = createLocalDriver({
+      stateDirectory: this.state,
+      toolsDirectory: join(ROOT, 'dist/tools'),
+      nodeBinary: process.execPath,
+    });
+    for (const { id } of await driver.list()) await driver.destroy(id);
+    await driver.close();
+    await rm(this.state, { recursive: true, force: true });
+  }
+
+  async #startServers(): Promise<void> {
+    const child = this.#launch('servers', 'apps/standalone/dist/servers-main.js', {});
+    const lines = createInterface({ input: child.stdout! });
+    const [line] = (await once(lines, 'line')) as [string];
+    this.#settings = JSON.parse(line) as Record<string, string>;
+  }
+
+  async #spawn(name: ProcessName): Promise<void> {
+    const settings = this.shape === 'apart' ? this.#settings : {};
+    const port = name === 'gateway' || name === 'standalone' ? this.port : await freePort();
+    const main = `apps/${name}/dist/main.js`;
+    this.#launch(name, main, { ...settings, HANGAR_PORT: String(port) });
+  }
+
+  #launch(name: ProcessName, main: string, envVars: Record<string, string>): ChildProcess {
+    const child = spawn(NODE, ['--import', REGISTER, join(ROOT, main)], {
+      cwd: ROOT,
+      env: {
+        PATH: process.env['PATH'],
+        HOME: process.env['HOME'],
+        HANGAR_STATE: this.state,
+        HANGAR_LOG_LEVEL: 'warn',
+        ...this.#envVars,
+        ...envVars,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [child.stdout!, child.stderr!])
+      createInterface({ input: stream }).on('line', (line) => {
+        this.log.push(`${name}: ${line}`);
+        if (this.log.length > LOG_LINES_MAX) this.log.shift();
+      });
+    child.once('exit', () => {
+      if (this.#processes.get(name) === child) this.#processes.delete(name);
+    });
+    this.#processes.set(name, child);
+    return child;
+  }
+}
+
+const LOG_LINES_MAX = 2000;
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

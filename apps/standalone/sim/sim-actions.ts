@@ -1,0 +1,327 @@
+import { HangarError } from '@hangar/contracts';
+import { heldSandbox, turnOf, type Session } from '../../../libs/sessions/src/session.ts';
+import type { SessionCommand } from '../../../libs/sessions/src/session.commands.ts';
+import {
+  RELEASE_DEADLINE_MINUTES,
+  wantedTimers,
+  type SessionSettings,
+  type WantedTimer,
+} from '../../../libs/sessions/src/session.timers.ts';
+import { SESSION_ID, SimFailure, type Consumer, type SimWorld } from './sim-world.ts';
+import { isOpenTurn, makeUnit, stepTask, stopComputer, type Random } from './sim-workers.ts';
+
+/** Something that may happen next. Its label names it in a trace, and when a trace is replayed. */
+export interface Action {
+  label: string;
+  weight: number;
+  run(world: SimWorld, random: Random): void;
+}
+
+export const SETTINGS: SessionSettings = { startDeadlineMinutes: 15, checkpointMinutes: 10 };
+const MINUTE_MS = 60_000;
+
+/** What happens by itself: deliveries in the order of each stream, work outside, timers due. */
+export function machineActions(world: SimWorld): Action[] {
+  const actions: Action[] = [];
+  for (const { consumer, stream } of world.deliverable())
+    actions.push({
+      label: `deliver ${consumer} ${stream}`,
+      weight: 6,
+      run: (w, random) => w.deliver(consumer, stream, random() > 0.05 * w.faults),
+    });
+  for (const task of world.tasks.values())
+    if (task.wakeMs <= world.nowMs)
+      actions.push({
+        label: `work ${task.key}`,
+        weight: 4,
+        run: (w, random) => stepTask(w, task, random),
+      });
+  for (const timer of dueTimers(world))
+    actions.push({ label: `timer ${timer.kind}`, weight: 2, run: (w, r) => fire(w, timer, r) });
+  return actions;
+}
+
+interface TimerAt {
+  timer: WantedTimer;
+  dueMs: number;
+}
+
+/** As wanted by a state; states do not change in place, so each is asked once. */
+const wantedBy = new WeakMap<Session, TimerAt[]>();
+
+function timersOf(world: SimWorld): TimerAt[] {
+  const s = world.session();
+  const known = wantedBy.get(s);
+  if (known) return known;
+  const timers = wantedTimers(s, SETTINGS).map((timer) => ({
+    timer,
+    dueMs: Date.parse(timer.dueAt),
+  }));
+  wantedBy.set(s, timers);
+  return timers;
+}
+
+export const dueTimers = (world: SimWorld): WantedTimer[] =>
+  timersOf(world).flatMap((t) => (t.dueMs <= world.nowMs ? [t.timer] : []));
+
+/** Infinity when the session waits for nothing. */
+export const nextTimerMs = (world: SimWorld): number =>
+  Math.min(Infinity, ...timersOf(world).map((t) => t.dueMs));
+
+/** The ticker: each kind of timer is one command, judged by the decider. */
+function fire(world: SimWorld, timer: WantedTimer, random: Random): void {
+  const s = world.session();
+  const now = world.now();
+  const execute = (command: SessionCommand): unknown =>
+    world.execute('session', SESSION_ID, command);
+  switch (timer.kind) {
+    case 'start':
+      return void execute({
+        type: 'FailIfLate',
+        now,
+        data: { start_deadline_minutes: SETTINGS.startDeadlineMinutes },
+      });
+    case 'release':
+      return void execute({
+        type: 'SuspendIfReleaseLate',
+        now,
+        data: { release_deadline_minutes: RELEASE_DEADLINE_MINUTES },
+      });
+    case 'interval':
+      return void execute({
+        type: 'CheckpointIfDue',
+        now,
+        data: { checkpoint_minutes: SETTINGS.checkpointMinutes },
+      });
+    case 'idle': {
+      const busy = random() < 0.1 * world.faults;
+      return void execute({
+        type: 'SuspendIfIdle',
+        now,
+        data: { last_active_at: world.lastExecAt, busy },
+      });
+    }
+    case 'checkpoint': {
+      if (!s.checkpointing) return;
+      const { id, reason } = s.checkpointing;
+      const data = { checkpoint_id: id, reason, error: 'no word in time' };
+      return void execute({ type: 'MissCheckpoint', now, data });
+    }
+    case 'turn': {
+      if (s.phase.state !== 'ACTIVE') return;
+      const { turn } = s.phase;
+      const run_id = turnOf(s, turn)?.run_id ?? '';
+      const data = { turn, run_id, reason: 'no word in time', sandbox_gone: false };
+      return void execute({ type: 'LoseTurn', now, data });
+    }
+  }
+}
+
+/** Minutes and weight: deadlines pass now and then, not all the time. */
+const CLOCK: [number, number][] = [
+  [1, 4],
+  [10, 2],
+  [31, 1],
+  [80, 0.4],
+];
+
+/** What people, the world and a bad day do. */
+export function chaosActions(world: SimWorld, mayEnd: boolean): Action[] {
+  const actions: Action[] = [
+    ...CLOCK.map(([minutes, weight]) => ({
+      label: `clock +${minutes}`,
+      weight,
+      run: (w: SimWorld) => void (w.nowMs += minutes * MINUTE_MS),
+    })),
+    { label: 'redeliver', weight: 3, run: redeliver },
+    { label: 'stale', weight: 2, run: stale },
+    ...(mayEnd ? [...PEOPLE, ...ENDINGS] : PEOPLE).map(([verb, weight, command]) => ({
+      label: `person ${verb}`,
+      weight,
+      run: (w: SimWorld, random: Random) => ask(w, command(w, random)),
+    })),
+    { label: 'person exec', weight: 3, run: exec },
+  ];
+  for (const computer of world.computers.values())
+    if (computer.isAlive)
+      actions.push({
+        label: `lose ${computer.id}`,
+        weight: 1.2,
+        run: (w) => {
+          stopComputer(computer);
+          w.add('notice', computer.id, 0);
+        },
+      });
+  const hold = heldSandbox(world.session());
+  const expires = hold && world.log.state('sandbox', hold.id)?.expires_at;
+  if (hold && expires && expires <= world.now())
+    actions.push({ label: 'expire', weight: 4, run: (w, random) => expire(w, hold.id, random) });
+  return actions;
+}
+
+function expire(world: SimWorld, sandboxId: string, random: Random): void {
+  const data = { busy: random() < 0.3 };
+  world.execute('sandbox', sandboxId, { type: 'ExpireSandbox', now: world.now(), data });
+}
+
+type Ask = (world: SimWorld, random: Random) => SessionCommand;
+
+const MODES = ['auto', 'queue', 'interrupt'] as const;
+
+function send(world: SimWorld, random: Random): SessionCommand {
+  const known = world.messages.at(Math.floor(random() * world.messages.length));
+  const isAgain = known !== undefined && random() < 0.15;
+  const message_id = isAgain
+    ? known
+    : `msg-${(world.messages.length + 1).toString(16).padStart(8, '0')}`;
+  if (!isAgain) world.messages.push(message_id);
+  const mode = MODES[Math.floor(random() * MODES.length)] ?? 'auto';
+  return { type: 'SendMessage', now: world.now(), data: { message_id, text: 'do it', mode } };
+}
+
+const plain =
+  (type: 'OpenSession' | 'InterruptTurn' | 'RetryTurn' | 'ContinueSession' | 'TakeCheckpoint') =>
+  (world: SimWorld): SessionCommand => ({ type, now: world.now(), data: {} });
+
+const PEOPLE: [string, number, Ask][] = [
+  ['send', 9, send],
+  ['open', 3, plain('OpenSession')],
+  ['interrupt', 2, plain('InterruptTurn')],
+  ['retry', 4, plain('RetryTurn')],
+  ['continue', 3, plain('ContinueSession')],
+  ['checkpoint', 2, plain('TakeCheckpoint')],
+  ['suspend', 3, (w) => ({ type: 'SuspendSession', now: w.now(), data: { force: false } })],
+  ['force suspend', 0.5, (w) => ({ type: 'SuspendSession', now: w.now(), data: { force: true } })],
+  [
+    'keep',
+    1,
+    (w, random) => ({
+      type: 'KeepSession',
+      now: w.now(),
+      data: { idle_minutes: random() < 0.3 ? 0 : 30 },
+    }),
+  ],
+  [
+    'take back',
+    2,
+    (w, random) => ({
+      type: 'TakeBackMessage',
+      now: w.now(),
+      data: { message_id: w.messages.at(Math.floor(random() * w.messages.length)) ?? 'msg-0' },
+    }),
+  ],
+];
+
+const ENDINGS: typeof PEOPLE = [
+  ['archive', 0.3, (w) => ({ type: 'ArchiveSession', now: w.now(), data: {} })],
+  [
+    'delete',
+    0.3,
+    (w, random) => ({
+      type: 'DeleteSession',
+      now: w.now(),
+      data: { force: random() < 0.5, deleted_by: 'owner:ada' },
+    }),
+  ],
+];
+
+/** People may be refused, with a reason; nobody else is ever refused. */
+function ask(world: SimWorld, command: SessionCommand): void {
+  const { stackTraceLimit } = Error;
+  try {
+    // Refusals are many here, and nobody reads where they were thrown.
+    Error.stackTraceLimit = 0;
+    world.execute('session', SESSION_ID, command);
+  } catch (error) {
+    if (!(error instanceof HangarError) || error.code === 'internal') throw error;
+    if (!error.message) throw new SimFailure(`${command.type} was refused without a reason`);
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
+/** A person at a terminal changes a file; while a suspend is going on nobody gets in. */
+function exec(world: SimWorld): void {
+  const s = world.session();
+  if (s.phase.state !== 'IDLE' && s.phase.state !== 'ACTIVE' && s.phase.state !== 'INTERRUPTED')
+    return;
+  const computer = world.computers.get(heldSandbox(s)?.id ?? '');
+  if (!computer?.isAlive) return;
+  makeUnit(world, computer, true);
+  world.lastExecAt = world.now();
+}
+
+/** An event of long ago comes once more. */
+function redeliver(world: SimWorld, random: Random): void {
+  const record = world.log.all[Math.floor(random() * world.log.all.length)];
+  if (!record) return;
+  const others: Consumer[] = ['sandboxes', 'checkpoints', 'runs'];
+  const consumers: Consumer[] = record.aggregate === 'session' ? others : ['sessions'];
+  for (const consumer of consumers) {
+    const position = world.positions.get(`${consumer} ${record.stream}`) ?? 0;
+    if (record.version <= position) world.handle(consumer, record);
+  }
+}
+
+/** (g) What an older sandbox, run or capture says changes nothing [M5]. */
+function stale(world: SimWorld, random: Random): void {
+  const s = world.session();
+  const now = world.now();
+  const epoch = Math.floor(random() * s.attached_epoch);
+  if (epoch < 1) return;
+  const sandbox_id = `sbx-0000abcd-${epoch}`;
+  const turn = s.turns.find((t) => !isOpenTurn(world, t.number));
+  const usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0 };
+  const commands: SessionCommand[] = [
+    { type: 'LoseSandbox', now, data: { sandbox_id, reason: 'stale' } },
+    { type: 'FinishRelease', now, data: { sandbox_id, cause: 'stale' } },
+    { type: 'FailStart', now, data: { sandbox_id, phase: 'cloning', reason: 'stale' } },
+    {
+      type: 'TryOlderCheckpoint',
+      now,
+      data: { checkpoint_id: s.checkpoints.at(-1)?.id ?? '', epoch, error: 'stale' },
+    },
+    ...(turn
+      ? ([
+          {
+            type: 'FinishTurn',
+            now,
+            data: {
+              run_id: turn.run_id,
+              turn: turn.number,
+              outcome: 'succeeded',
+              summary: '',
+              usage,
+              conversation: 'native',
+            },
+          },
+          {
+            type: 'LoseTurn',
+            now,
+            data: { run_id: turn.run_id, turn: turn.number, reason: 'stale', sandbox_gone: true },
+          },
+        ] satisfies SessionCommand[])
+      : []),
+  ];
+  for (const command of commands) {
+    const events = world.execute('session', SESSION_ID, command);
+    if (events.length) throw new SimFailure(`(g) a stale ${command.type} gave ${events[0]?.type}`);
+  }
+  const late = world.execute('session', SESSION_ID, {
+    type: 'RecordCheckpoint',
+    now,
+    data: {
+      checkpoint_id: `ckp-0000abcd-${s.checkpoint_number + 7}`,
+      epoch,
+      reason: 'interval',
+      turn: 0,
+      complete: true,
+      parts: [],
+      skipped: [],
+      warnings: [],
+      taken_at: now,
+    },
+  });
+  if (late.some((e) => e.type !== 'CheckpointsDropped'))
+    throw new SimFailure('(g) a stale checkpoint was recorded');
+}

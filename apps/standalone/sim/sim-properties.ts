@@ -1,0 +1,200 @@
+import type { SessionEvent } from '@hangar/contracts';
+import { heldSandbox, partNumber, type Session } from '../../../libs/sessions/src/session.ts';
+import type { Recorded } from './sim-log.ts';
+import { SESSION_ID, SimFailure, type SimWorld } from './sim-world.ts';
+
+export const sessionStory = (world: SimWorld): SessionEvent[] =>
+  (world.log.streams.get(`session/${SESSION_ID}`) ?? []).map((r) => r.event as SessionEvent);
+
+/** After every append. */
+export function checkAlways(records: Recorded[], world: SimWorld): void {
+  const ofSession = records.filter((r) => r.aggregate === 'session');
+  if (ofSession.length === 0) return;
+  const s = world.session();
+  if (!s.state_reason.trim()) throw new SimFailure(`(f) ${s.phase.state} without a reason`);
+  checkCards(s);
+  for (const { event, version } of ofSession) {
+    if (event.type === 'CheckpointRecorded') checkEpoch(world, s, event.data.checkpoint_id);
+    if (event.type === 'CheckpointsDropped' && event.data.reason === 'late')
+      checkNotWanted(world, s, event.data.checkpoint_ids);
+    if (event.type === 'SessionResumed') checkTruth(world, version, event.data.checkpoint_id);
+    else if (event.type === 'SessionStarted') checkTruth(world, version, '');
+  }
+}
+
+/** (c) What came late but holds work that is nowhere else is not thrown away while it still fits. */
+function checkNotWanted(world: SimWorld, s: Session, checkpointIds: string[]): void {
+  if (s.phase.state === 'ARCHIVED' || s.phase.state === 'DELETED') return;
+  const saved = new Set(s.checkpoints.flatMap((c) => world.contents.get(c.id)?.units ?? []));
+  for (const id of checkpointIds) {
+    const request = world.log.state('checkpoint', id)?.request;
+    // While the sandbox lives its tree is the truth, and the next checkpoint has it.
+    const isAlive = world.computers.get(request?.place.sandbox_id ?? '')?.isAlive ?? false;
+    if (isAlive || request?.epoch !== s.attached_epoch) continue;
+    if (partNumber(id) < s.checkpoint_settled) continue;
+    const isElsewhere = world.contents.get(id)?.units.every((u) => saved.has(u)) ?? true;
+    if (!isElsewhere) throw new SimFailure(`(c) ${id} holds work and was thrown away`);
+  }
+}
+
+/** (g) A checkpoint of an older sandbox is not the session's: it went on without it [M5]. */
+function checkEpoch(world: SimWorld, s: Session, checkpointId: string): void {
+  const epoch = world.log.state('checkpoint', checkpointId)?.request?.epoch;
+  const isLater = s.phase.state === 'RESUMING' || s.phase.state === 'STARTING';
+  if (epoch !== s.attached_epoch || (isLater && heldSandbox(s)?.place))
+    throw new SimFailure(`(g) ${checkpointId} of epoch ${epoch} recorded in ${s.attached_epoch}`);
+}
+
+/** (f) A card is open only while what it speaks of is so. */
+function checkCards(s: Session): void {
+  const { state } = s.phase;
+  const ids = s.attention.map((c) => c.id);
+  if (new Set(ids).size !== ids.length) throw new SimFailure('(f) a card is open twice');
+  const has = (kind: string): boolean => s.attention.some((c) => c.kind === kind);
+  const isUndecided =
+    state === 'INTERRUPTED' ||
+    (s.phase.state === 'SUSPENDING' && s.phase.interrupted_turn !== null);
+  if (isUndecided !== has('interrupted'))
+    throw new SimFailure(`(f) ${state}: the card "interrupted" is ${has('interrupted')}`);
+  if (s.attention.filter((c) => c.kind === 'limit').length > 1)
+    throw new SimFailure('(f) two cards say that work cannot be saved');
+  if (has('limit') && !heldSandbox(s)) throw new SimFailure('(f) a card about no sandbox');
+  if ((state === 'ARCHIVED' || state === 'DELETED') && ids.length)
+    throw new SimFailure(`(f) ${state} with an open card`);
+}
+
+/** [R2] Work that was there and is not there after a resume was spoken of. */
+function checkTruth(world: SimWorld, version: number, checkpointId: string): void {
+  const before = sessionStory(world).slice(0, version);
+  const attached = before.flatMap((e, i) => (e.type === 'SandboxAttached' ? [i] : []));
+  const previous = attached.at(-2);
+  if (previous === undefined) return;
+  const told = before.slice(previous);
+  const event = told.find((e) => e.type === 'SandboxAttached');
+  const old = world.computers.get(event?.data.place.sandbox_id ?? '');
+  const restored = new Set(world.contents.get(checkpointId)?.units ?? []);
+  const missing = [...(old?.tree ?? [])].filter((u) => !restored.has(u) && !old?.stray.has(u));
+  if (missing.length === 0) return;
+  const now = before.at(-1);
+  const isTurnLost = missing.some((u) => isFinished(before, world.turnOfUnit.get(u)));
+  if (isTurnLost && now?.type === 'SessionResumed' && !isLossTold(now.data))
+    throw new SimFailure(`(truth) ${checkpointId} is said to hold a turn that it does not hold`);
+  // What the resume before this one told of is about losses before that.
+  const up = told.findIndex((e) => e.type === 'SessionResumed' || e.type === 'SessionStarted');
+  const isTold = told
+    .slice(up + 1)
+    .some(
+      (e) =>
+        (e.type === 'AttentionRaised' &&
+          e.data.kind === 'lost_state' &&
+          !e.data.text.startsWith('resumed from')) ||
+        e.type === 'SessionInterrupted' ||
+        (e.type === 'SuspendRequested' && e.data.force) ||
+        (e.type === 'SessionResumed' && isLossTold(e.data)),
+    );
+  if (!isTold) throw new SimFailure(`(truth) lost without a word: ${missing.join(' ')}`);
+}
+
+const isFinished = (story: SessionEvent[], turn: number | undefined): boolean =>
+  story.some((e) => e.type === 'TurnFinished' && e.data.turn === turn);
+
+const isLossTold = (d: { turns_older: number; continuity: { losses: unknown[] } }): boolean =>
+  d.turns_older > 0 || d.continuity.losses.length > 0;
+
+/** Once everything has come to rest. */
+export function checkAtRest(world: SimWorld): void {
+  const s = world.session();
+  const story = sessionStory(world);
+  checkRestState(s);
+  checkMessages(world, s, story);
+  checkTurnOutcomes(story);
+  checkComputers(world, s);
+  for (const stream of world.log.streams.keys()) {
+    const replayed = JSON.stringify(world.log.replay(stream));
+    if (replayed !== JSON.stringify(world.log.live(stream)))
+      throw new SimFailure(`(e) the log of ${stream} does not give its live state`);
+  }
+}
+
+/** A person wants it up, or has been asked what to do about work that cannot be saved. */
+export const isKept = (s: Session): boolean =>
+  s.idle_minutes === 0 || s.attention.some((c) => c.kind === 'limit');
+
+function checkRestState(s: Session): void {
+  const { state } = s.phase;
+  if (['STARTING', 'RESUMING', 'ACTIVE', 'SUSPENDING'].includes(state))
+    throw new SimFailure(`(a) stuck in ${state}: ${s.state_reason}`);
+  if ((state === 'IDLE' || (state === 'INTERRUPTED' && heldSandbox(s))) && !isKept(s))
+    throw new SimFailure(`(a) ${state} for ever, with a sandbox that nobody needs`);
+  if (s.checkpointing) throw new SimFailure(`(a) ${s.checkpointing.id} is waited for for ever`);
+  if (s.queue.length && state !== 'INTERRUPTED' && state !== 'FAILED')
+    throw new SimFailure(`(a) messages wait in ${state}`);
+}
+
+/** (b) Each accepted message has exactly one fate, and one that was taken back was never given. */
+function checkMessages(world: SimWorld, s: Session, story: SessionEvent[]): void {
+  for (const e of story) {
+    if (e.type !== 'MessageQueued') continue;
+    const id = e.data.message_id;
+    const queued = story.filter((x) => x.type === 'MessageQueued' && x.data.message_id === id);
+    if (queued.length > 1) throw new SimFailure(`(b) ${id} was accepted twice`);
+    const fates = story.filter(
+      (x) =>
+        (x.type === 'MessageDelivered' ||
+          x.type === 'MessageTakenBack' ||
+          x.type === 'MessageFailed') &&
+        x.data.message_id === id,
+    );
+    const waits = s.queue.some((m) => m.message_id === id) ? 1 : 0;
+    if (fates.length + waits !== 1)
+      throw new SimFailure(`(b) ${id} has the fates ${fates.map((f) => f.type).join(' ')}`);
+    const turns = story.filter((x) => x.type === 'TurnRequested' && x.data.message_id === id);
+    if (turns.length > 1) throw new SimFailure(`(b) ${id} became two turns`);
+    const starts = turns.reduce(
+      (n, t) => n + (t.type === 'TurnRequested' ? (world.starts.get(t.data.run_id) ?? 0) : 0),
+      0,
+    );
+    if (fates[0]?.type === 'MessageTakenBack' && turns.length)
+      throw new SimFailure(`(b) ${id} was taken back and given to the agent`);
+    if (fates[0]?.type === 'MessageDelivered' && starts !== 1)
+      throw new SimFailure(`(b) ${id} is said to be delivered and no run had it`);
+  }
+}
+
+/** (d) One outcome for each finished turn; a miss may be followed by the same one, late. */
+function checkTurnOutcomes(story: SessionEvent[]): void {
+  let open: number | null = null;
+  const missed = new Set<string>();
+  for (const e of story) {
+    if (e.type === 'TurnFinished') {
+      if (open !== null) throw new SimFailure(`(d) turn ${open} has no checkpoint outcome`);
+      open = e.data.turn;
+    }
+    const isOutcome =
+      e.type === 'CheckpointRecorded' ||
+      e.type === 'CheckpointStillGood' ||
+      e.type === 'CheckpointMissed';
+    if (!isOutcome || e.data.reason !== 'turn') continue;
+    if (e.type === 'CheckpointRecorded' && missed.has(e.data.checkpoint_id)) continue;
+    if (e.type === 'CheckpointMissed') missed.add(e.data.checkpoint_id);
+    if (open === null) throw new SimFailure(`(d) an outcome without a finished turn: ${e.type}`);
+    open = null;
+  }
+  if (open !== null) throw new SimFailure(`(d) turn ${open} has no checkpoint outcome`);
+}
+
+/** No computer outlives its use, unless its destroy hangs outside. */
+function checkComputers(world: SimWorld, s: Session): void {
+  const held = heldSandbox(s)?.id;
+  for (const computer of world.computers.values()) {
+    const isGoing = world.tasks.has(`destroy:${computer.id}`);
+    if (computer.isAlive && computer.id !== held && !isGoing)
+      throw new SimFailure(`${computer.id} is alive and nobody's`);
+    for (const [id, p] of computer.processes)
+      if (p.isRunning && computer.isAlive && !isGoing) {
+        const run = world.log.state('run', id);
+        if (!world.tasks.has(`run:${id}`) || run?.cancelling === null)
+          throw new SimFailure(`(b) ${id} is at work and nobody told it to stop`);
+      }
+  }
+}

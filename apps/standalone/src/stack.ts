@@ -1,0 +1,58 @@
+import { mkdir } from 'node:fs/promises';
+import { startCheckpoints } from '@hangar/app-checkpoints';
+import { startGatewayService } from '@hangar/app-gateway';
+import { startRuns } from '@hangar/app-runs';
+import { startSandboxes } from '@hangar/app-sandboxes';
+import { startSessions } from '@hangar/app-sessions';
+import { createLogger, type Closable, type Config } from '@hangar/service-kit';
+import { startServers } from './servers.ts';
+import { lockState } from './state-lock.ts';
+
+export interface Stack {
+  url: string;
+  adminToken: string;
+  /** What a person should know about this machine before relying on it. */
+  warnings: string[];
+  /** Everything that runs, in the order it was started. */
+  parts: Closable[];
+}
+
+/** One process, one state directory: its unfinished work is this name's, and nobody else's. */
+const INSTANCE = 'standalone';
+
+/** All of hangar in this process, with the servers it needs as children. */
+export async function startStack(
+  settings: Config,
+  envVars: Readonly<Record<string, string | undefined>>,
+): Promise<Stack> {
+  const parts: Closable[] = [];
+  await mkdir(settings.state, { recursive: true });
+  const unlock = await lockState(settings.state);
+  parts.push({ name: 'lock', close: unlock });
+  try {
+    const { config, adminToken, warnings, servers } = await startServers(settings);
+    parts.push(...servers);
+    const logger = createLogger({ service: 'hangar', level: config.logLevel });
+    const onError = (error: unknown): void =>
+      logger.warn({ err: error }, 'something failed and will be tried again');
+    const common = { instance: INSTANCE, onError };
+    // The migrations of one service are taken turns for by a lock; starting side by side is safe.
+    const started = await Promise.allSettled([
+      startSandboxes(config, { ...common, onProblem: (text) => warnings.push(text) }),
+      startSessions(config, { onError }),
+      startCheckpoints(config, common),
+      startRuns(config, { ...common, envVars }),
+      startGatewayService(config, { port: config.port, onError }),
+    ]);
+    for (const service of started)
+      if (service.status === 'fulfilled') parts.push(service.value);
+    const failed = started.find((service) => service.status === 'rejected');
+    if (failed) throw failed.reason;
+    const gateway = started[4];
+    const url = gateway.status === 'fulfilled' ? gateway.value.url : null;
+    return { url: url ?? '', adminToken, warnings, parts };
+  } catch (error) {
+    for (const part of parts.toReversed()) await part.close();
+    throw error;
+  }
+}

@@ -1,0 +1,359 @@
+import type { StoryName } from './stories.ts';
+
+/** `-`: quiet. `!code`: refused, with a message for a person. Else the events, in order. */
+type Outcome = string;
+
+interface Row {
+  /** Everywhere but in the states named below. */
+  otherwise: Outcome;
+  but: [Outcome, ...StoryName[]][];
+}
+
+const row = (otherwise: Outcome, ...but: [Outcome, ...StoryName[]][]): Row => ({ otherwise, but });
+
+/** What each command gives in each state: the rules of a session on one page (SPEC 3 to 8). */
+const RULES: Record<string, Row> = {
+  CreateSession: row('-', ['SessionCreated SandboxRequested', 'not created']),
+  OpenSession: row(
+    '-',
+    [
+      '!conflict',
+      'SUSPENDING, saving',
+      'SUSPENDING, releasing',
+      'INTERRUPTED',
+      'INTERRUPTED, sandbox gone',
+      'ARCHIVED',
+    ],
+    ['!not_found', 'not created', 'DELETED'],
+    ['ResumeRequested SandboxRequested', 'SUSPENDED', 'FAILED'],
+  ),
+  SendMessage: row(
+    'MessageQueued',
+    ['!not_found', 'not created', 'DELETED'],
+    ['MessageQueued TurnRequested', 'IDLE', 'IDLE, saved'],
+    ['MessageQueued ResumeRequested SandboxRequested', 'SUSPENDED', 'FAILED'],
+    ['!conflict', 'ARCHIVED'],
+  ),
+  'SendMessage again': row(
+    '-',
+    ['!not_found', 'not created', 'DELETED'],
+    ['MessageQueued', 'STARTING', 'IDLE, a checkpoint is being taken'],
+    ['MessageQueued TurnRequested', 'IDLE'],
+    ['MessageQueued ResumeRequested SandboxRequested', 'FAILED'],
+    ['!conflict', 'ARCHIVED'],
+  ),
+  'SendMessage to interrupt': row(
+    'MessageQueued',
+    ['!not_found', 'not created', 'DELETED'],
+    ['MessageQueued TurnRequested', 'IDLE', 'IDLE, saved'],
+    ['MessageQueued TurnCancelRequested', 'ACTIVE, requested', 'ACTIVE, running'],
+    ['MessageQueued ResumeRequested SandboxRequested', 'SUSPENDED', 'FAILED'],
+    ['!conflict', 'ARCHIVED'],
+  ),
+  'TakeBackMessage of the turn': row('!conflict', [
+    '!not_found',
+    'not created',
+    'STARTING',
+    'IDLE',
+    'IDLE, a checkpoint is being taken',
+    'FAILED',
+    'DELETED',
+  ]),
+  'TakeBackMessage unknown': row('!not_found', ['!conflict', 'ARCHIVED']),
+  SuspendSession: row(
+    '!conflict',
+    [
+      '-',
+      'SUSPENDING, saving',
+      'SUSPENDING, releasing',
+      'SUSPENDED',
+      'INTERRUPTED, sandbox gone',
+      'FAILED',
+    ],
+    ['SuspendRequested CheckpointDue', 'IDLE', 'IDLE, saved', 'INTERRUPTED'],
+    ['!not_found', 'not created', 'DELETED'],
+    ['SuspendRequested', 'IDLE, a checkpoint is being taken'],
+  ),
+  'SuspendSession by force': row(
+    '!conflict',
+    ['-', 'SUSPENDING, releasing', 'SUSPENDED', 'INTERRUPTED, sandbox gone', 'FAILED'],
+    ['SuspendRequested CheckpointDue', 'IDLE', 'IDLE, saved', 'INTERRUPTED'],
+    ['!not_found', 'not created', 'DELETED'],
+    ['SuspendRequested', 'IDLE, a checkpoint is being taken', 'SUSPENDING, saving'],
+  ),
+  ArchiveSession: row(
+    '!conflict',
+    ['SandboxReleaseRequested SessionArchived', 'STARTING', 'IDLE', 'FAILED'],
+    [
+      'SandboxReleaseRequested CheckpointsDropped SessionArchived',
+      'IDLE, saved',
+      'RESUMING',
+      'RESUMING, restoring',
+    ],
+    ['!not_found', 'not created', 'DELETED'],
+    [
+      'CheckpointMissed SandboxReleaseRequested SessionArchived',
+      'IDLE, a checkpoint is being taken',
+    ],
+    ['CheckpointsDropped SessionArchived', 'SUSPENDED'],
+    ['AttentionCleared SandboxReleaseRequested CheckpointsDropped SessionArchived', 'INTERRUPTED'],
+    ['AttentionCleared SessionArchived', 'INTERRUPTED, sandbox gone'],
+    ['-', 'ARCHIVED'],
+  ),
+  DeleteSession: row(
+    '!conflict',
+    ['SandboxReleaseRequested SessionDeleted', 'STARTING', 'IDLE', 'FAILED', 'ARCHIVED'],
+    [
+      'SandboxReleaseRequested CheckpointsDropped SessionDeleted',
+      'IDLE, saved',
+      'RESUMING',
+      'RESUMING, restoring',
+    ],
+    ['!not_found', 'not created'],
+    [
+      'CheckpointMissed SandboxReleaseRequested SessionDeleted',
+      'IDLE, a checkpoint is being taken',
+    ],
+    ['CheckpointsDropped SessionDeleted', 'SUSPENDED'],
+    ['AttentionCleared SandboxReleaseRequested CheckpointsDropped SessionDeleted', 'INTERRUPTED'],
+    ['AttentionCleared SessionDeleted', 'INTERRUPTED, sandbox gone'],
+    ['-', 'DELETED'],
+  ),
+  'DeleteSession by force': row(
+    'SandboxReleaseRequested SessionDeleted',
+    [
+      'SandboxReleaseRequested CheckpointsDropped SessionDeleted',
+      'IDLE, saved',
+      'SUSPENDING, releasing',
+      'RESUMING',
+      'RESUMING, restoring',
+    ],
+    [
+      'CheckpointMissed SandboxReleaseRequested SessionDeleted',
+      'IDLE, a checkpoint is being taken',
+      'ACTIVE, ended',
+    ],
+    ['!not_found', 'not created'],
+    [
+      'TurnCancelRequested MessageFailed TurnFinished CheckpointMissed SandboxReleaseRequested SessionDeleted',
+      'ACTIVE, requested',
+    ],
+    [
+      'TurnCancelRequested TurnFinished CheckpointMissed SandboxReleaseRequested SessionDeleted',
+      'ACTIVE, running',
+    ],
+    ['TurnFinished CheckpointMissed SandboxReleaseRequested SessionDeleted', 'ACTIVE, cancelling'],
+    [
+      'CheckpointMissed SandboxReleaseRequested CheckpointsDropped SessionDeleted',
+      'SUSPENDING, saving',
+    ],
+    ['CheckpointsDropped SessionDeleted', 'SUSPENDED'],
+    ['AttentionCleared SandboxReleaseRequested CheckpointsDropped SessionDeleted', 'INTERRUPTED'],
+    ['AttentionCleared SessionDeleted', 'INTERRUPTED, sandbox gone'],
+    ['-', 'DELETED'],
+  ),
+  KeepSession: row(
+    'IdleMinutesChanged',
+    ['!not_found', 'not created', 'DELETED'],
+    ['!conflict', 'ARCHIVED'],
+  ),
+  'KeepSession the same': row(
+    '-',
+    ['!not_found', 'not created', 'DELETED'],
+    ['!conflict', 'ARCHIVED'],
+  ),
+  InterruptTurn: row(
+    '!conflict',
+    ['!not_found', 'not created', 'DELETED'],
+    ['TurnCancelRequested', 'ACTIVE, requested', 'ACTIVE, running'],
+    ['-', 'ACTIVE, cancelling', 'ACTIVE, ended'],
+  ),
+  RetryTurn: row(
+    '!conflict',
+    ['!not_found', 'not created', 'DELETED'],
+    ['InterruptionResolved MessageQueued AttentionCleared TurnRequested', 'INTERRUPTED'],
+    [
+      'InterruptionResolved MessageQueued AttentionCleared ResumeRequested SandboxRequested',
+      'INTERRUPTED, sandbox gone',
+    ],
+  ),
+  ContinueSession: row(
+    '!conflict',
+    ['!not_found', 'not created', 'DELETED'],
+    ['InterruptionResolved AttentionCleared SessionIdled', 'INTERRUPTED'],
+    [
+      'InterruptionResolved AttentionCleared ResumeRequested SandboxRequested',
+      'INTERRUPTED, sandbox gone',
+    ],
+  ),
+  RenameSession: row('SessionRenamed', ['!not_found', 'not created', 'DELETED']),
+  TakeCheckpoint: row(
+    '!conflict',
+    [
+      'CheckpointDue',
+      'IDLE',
+      'IDLE, saved',
+      'ACTIVE, requested',
+      'ACTIVE, running',
+      'ACTIVE, cancelling',
+      'INTERRUPTED',
+    ],
+    ['-', 'IDLE, a checkpoint is being taken', 'ACTIVE, ended', 'SUSPENDING, saving'],
+    ['!not_found', 'not created', 'DELETED'],
+  ),
+  NoteStartPhase: row('-', ['StartPhaseChanged', 'STARTING', 'RESUMING']),
+  AttachSandbox: row(
+    '-',
+    ['SandboxAttached SessionStarted', 'STARTING'],
+    ['SandboxAttached RestoreRequested', 'RESUMING'],
+  ),
+  FailStart: row('-', [
+    'SandboxReleaseRequested SessionFailed',
+    'STARTING',
+    'RESUMING',
+    'RESUMING, restoring',
+  ]),
+  LoseSandbox: row(
+    '-',
+    ['SandboxReleaseRequested SessionFailed', 'STARTING', 'RESUMING', 'RESUMING, restoring'],
+    [
+      'CheckpointMissed SandboxReleased SandboxReleaseRequested AttentionRaised SessionSuspended',
+      'IDLE, a checkpoint is being taken',
+      'ACTIVE, ended',
+      'SUSPENDING, saving',
+    ],
+    ['SandboxReleased', 'FAILED', 'ARCHIVED', 'DELETED'],
+    [
+      'SandboxReleased SandboxReleaseRequested AttentionRaised SessionSuspended',
+      'IDLE',
+      'IDLE, saved',
+    ],
+    [
+      'TurnFinished CheckpointMissed SandboxReleased SandboxReleaseRequested SessionInterrupted AttentionRaised',
+      'ACTIVE, running',
+      'ACTIVE, cancelling',
+    ],
+    [
+      'MessageFailed TurnFinished CheckpointMissed SandboxReleased SandboxReleaseRequested SessionInterrupted AttentionRaised',
+      'ACTIVE, requested',
+    ],
+    ['SandboxReleased SessionSuspended', 'SUSPENDING, releasing'],
+    ['AttentionRaised SandboxReleased SandboxReleaseRequested SessionInterrupted', 'INTERRUPTED'],
+  ),
+  FinishRelease: row(
+    '-',
+    ['SandboxReleaseRequested SessionFailed', 'STARTING', 'RESUMING', 'RESUMING, restoring'],
+    [
+      'CheckpointMissed SandboxReleased SandboxReleaseRequested AttentionRaised SessionSuspended',
+      'IDLE, a checkpoint is being taken',
+      'ACTIVE, ended',
+      'SUSPENDING, saving',
+    ],
+    ['SandboxReleased', 'FAILED', 'ARCHIVED', 'DELETED'],
+    [
+      'SandboxReleased SandboxReleaseRequested AttentionRaised SessionSuspended',
+      'IDLE',
+      'IDLE, saved',
+    ],
+    [
+      'TurnFinished CheckpointMissed SandboxReleased SandboxReleaseRequested SessionInterrupted AttentionRaised',
+      'ACTIVE, running',
+      'ACTIVE, cancelling',
+    ],
+    [
+      'MessageFailed TurnFinished CheckpointMissed SandboxReleased SandboxReleaseRequested SessionInterrupted AttentionRaised',
+      'ACTIVE, requested',
+    ],
+    ['SandboxReleased SessionSuspended', 'SUSPENDING, releasing'],
+    ['AttentionRaised SandboxReleased SandboxReleaseRequested SessionInterrupted', 'INTERRUPTED'],
+  ),
+  KeepOrSuspend: row(
+    'SandboxKeepRequested',
+    [
+      'SandboxReleaseRequested',
+      'SUSPENDED',
+      'INTERRUPTED, sandbox gone',
+      'FAILED',
+      'ARCHIVED',
+      'DELETED',
+    ],
+    ['SuspendRequested CheckpointDue', 'IDLE', 'IDLE, saved', 'INTERRUPTED'],
+    ['-', 'not created'],
+  ),
+  FinishRestore: row('-', ['SessionResumed', 'RESUMING, restoring']),
+  TryOlderCheckpoint: row('-', ['RestoreRequested', 'RESUMING, restoring']),
+  NoteTurnStarted: row('-', ['TurnStarted', 'ACTIVE, requested']),
+  NoteDelivery: row('-', ['MessageDelivered', 'ACTIVE, requested']),
+  FinishTurn: row(
+    '-',
+    ['TurnFinished CheckpointDue', 'ACTIVE, running', 'ACTIVE, cancelling'],
+    ['MessageDelivered TurnFinished CheckpointDue', 'ACTIVE, requested'],
+  ),
+  LoseTurn: row(
+    '-',
+    ['TurnCancelRequested MessageFailed TurnFinished CheckpointDue', 'ACTIVE, requested'],
+    ['TurnCancelRequested TurnFinished CheckpointDue', 'ACTIVE, running'],
+    ['TurnFinished CheckpointDue', 'ACTIVE, cancelling'],
+  ),
+  'LoseTurn, sandbox gone': row(
+    '-',
+    [
+      'TurnFinished CheckpointMissed SandboxReleased SandboxReleaseRequested SessionInterrupted AttentionRaised',
+      'ACTIVE, running',
+      'ACTIVE, cancelling',
+    ],
+    [
+      'MessageFailed TurnFinished CheckpointMissed SandboxReleased SandboxReleaseRequested SessionInterrupted AttentionRaised',
+      'ACTIVE, requested',
+    ],
+  ),
+  RecordCheckpoint: row(
+    'CheckpointsDropped',
+    [
+      '-',
+      'not created',
+      'IDLE, saved',
+      'SUSPENDING, releasing',
+      'SUSPENDED',
+      'RESUMING',
+      'RESUMING, restoring',
+      'INTERRUPTED',
+    ],
+    ['CheckpointRecorded', 'IDLE, a checkpoint is being taken', 'INTERRUPTED, sandbox gone'],
+    ['CheckpointRecorded SessionIdled', 'ACTIVE, ended'],
+    ['CheckpointRecorded CheckpointDue', 'SUSPENDING, saving'],
+  ),
+  NoteUnchanged: row(
+    '-',
+    ['CheckpointStillGood', 'IDLE, a checkpoint is being taken'],
+    ['CheckpointStillGood SessionIdled', 'ACTIVE, ended'],
+    ['CheckpointStillGood CheckpointDue', 'SUSPENDING, saving'],
+  ),
+  MissCheckpoint: row(
+    '-',
+    ['CheckpointMissed AttentionRaised', 'IDLE, a checkpoint is being taken'],
+    ['CheckpointMissed AttentionRaised SessionIdled', 'ACTIVE, ended'],
+    [
+      'CheckpointMissed AttentionRaised SuspendAborted AttentionCleared AttentionRaised SessionIdled',
+      'SUSPENDING, saving',
+    ],
+  ),
+  SuspendIfIdle: row('-', ['SuspendRequested CheckpointDue', 'IDLE', 'IDLE, saved', 'INTERRUPTED']),
+  CheckpointIfDue: row('-', ['CheckpointDue', 'IDLE', 'IDLE, saved', 'ACTIVE, running']),
+  FailIfLate: row('-', [
+    'SandboxReleaseRequested SessionFailed',
+    'STARTING',
+    'RESUMING',
+    'RESUMING, restoring',
+  ]),
+  SuspendIfReleaseLate: row('-', ['SessionSuspended', 'SUSPENDING, releasing']),
+};
+
+export const COMMAND_NAMES = Object.keys(RULES);
+
+export function allowed(about: string, name: StoryName): Outcome {
+  const rule = RULES[about];
+  if (!rule) throw new Error(`no rule for ${about}`);
+  const found = rule.but.find(([, ...names]) => names.includes(name));
+  return found?.[0] ?? rule.otherwise;
+}
