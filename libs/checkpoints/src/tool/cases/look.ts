@@ -33,6 +33,8 @@ export interface LookOptions {
   settings?: readonly string[];
   /** Files' times are not compared (a case in which they cannot be kept). */
   withoutTimes?: boolean;
+  /** core.worktree points elsewhere: look here all the same. */
+  forceWorktree?: boolean;
   /** The user's configuration cannot be read by git. */
   withoutUserConfig?: boolean;
 }
@@ -64,7 +66,12 @@ export function look(scene: Scene, options: LookOptions = {}): Look {
     scene,
     work: Buffer.from(scene.work),
     settings: options.settings ?? [],
-    env: options.withoutUserConfig ? { GIT_CONFIG_GLOBAL: '/dev/null' } : {},
+    env: {
+      ...(options.withoutUserConfig ? { GIT_CONFIG_GLOBAL: '/dev/null' } : {}),
+      ...(options.forceWorktree
+        ? { GIT_WORK_TREE: scene.work, GIT_DIR: `${scene.work}/.git` }
+        : {}),
+    },
   };
   return lookAt(place, options, new Set());
 }

@@ -1,0 +1,5 @@
+import { describe } from '@jest/globals';
+import { playAll } from './case.ts';
+import { hostileCases } from './hostile.ts';
+
+describe('hostile', () => playAll(hostileCases));
