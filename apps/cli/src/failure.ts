@@ -72,7 +72,8 @@ function nextStep(error: HangarError, context: FailureContext): string {
   }
   if (error.hint) return error.hint;
   if (error.code === 'forbidden') return 'Use a token with the scope that this needs';
-  if (error.code === 'not_found') return 'List what there is with the verb list';
+  if (error.code === 'not_found')
+    return 'Check the name or id: the verbs list and get show what there is';
   return 'Run hangar doctor, which names what is wrong';
 }
 

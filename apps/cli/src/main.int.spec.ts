@@ -1,18 +1,25 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { startFakeServer, stream, type Answer, type FakeServer } from './testing/fake-server.ts';
 import { event, session, summary } from './testing/sample-documents.ts';
 
+/** Each start compiles the program anew, which takes seconds on a busy machine. */
+jest.setTimeout(120_000);
+
 let server: FakeServer;
-afterEach(() => server.close());
+const servers: FakeServer[] = [];
+afterEach(async () => {
+  for (const one of servers.splice(0)) await one.close();
+});
 
 const MAIN = join(import.meta.dirname, 'main.ts');
 
 /** The real program, from its sources, with pipes. */
 async function start(argv: string[], routes: Record<string, Answer>): Promise<ChildProcess> {
   server = await startFakeServer(routes);
+  servers.push(server);
   const flags = ['--conditions=@hangar/source', '--disable-warning=ExperimentalWarning'];
   return spawn(process.execPath, [...flags, MAIN, ...argv], {
     env: { PATH: process.env['PATH'], HANGAR_URL: server.url, HANGAR_TOKEN: 'key' },

@@ -9,4 +9,5 @@ export type { EnvironmentCalls, LimitCalls } from './calls/environment-calls.ts'
 export type { SecretCalls, TokenCalls } from './calls/access-calls.ts';
 export type { AuditCalls, AuditFilter } from './calls/audit-calls.ts';
 export type { EventCalls, EventOptions } from './live/event-calls.ts';
+export { API_VERSION } from './calls/server-calls.ts';
 export type { ReadyPart, Readiness, ServerCalls, ServerReport } from './calls/server-calls.ts';

@@ -30,6 +30,6 @@ const COLUMNS: Column<Limit>[] = [
   { title: 'VALUE', show: amount },
   { title: 'UNIT', show: (limit) => limit.unit },
   { title: 'FROM', show: (limit) => limit.source },
-  { title: 'CHANGED BY', show: (limit) => limit.changed_by ?? '' },
+  { title: 'CHANGED BY', show: (limit) => limit.changed_by ?? '', shrinks: true },
   { title: 'WHAT IT DOES', show: (limit) => limit.does, shrinks: true },
 ];

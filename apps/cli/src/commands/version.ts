@@ -5,25 +5,25 @@ import { VERSION } from '../version.ts';
 
 export const versionCommand = defineCommand({
   path: ['version'],
-  summary: 'Print the version of this command and of the server',
+  summary: 'Print the version of this command and of the server it speaks to',
   args: {},
   flags: {},
   examples: ['hangar version'],
-  json: '{client, server: version or null, url}',
+  json: '{client, server_api: version or null, url}',
   routes: ['GET /api/openapi.json'],
   async run({ client, connection, output }) {
     const server = await client.server.report().then(
-      ({ version }) => version,
+      ({ apiVersion }) => apiVersion,
       (error: unknown) => {
         // No server is an answer here: the version of the command is known all the same.
         output.note(HangarError.from(error).message);
         return null;
       },
     );
-    output.result({ client: VERSION, server, url: connection.url }, () => {
+    output.result({ client: VERSION, server_api: server, url: connection.url }, () => {
       output.fields([
         ['client', VERSION],
-        ['server', server],
+        ['server API', server],
         ['url', connection.url],
       ]);
     });

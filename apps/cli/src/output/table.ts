@@ -7,7 +7,7 @@ export interface Column<Row> {
   /** The whole value, for programs; `show` when left out. */
   value?(row: Row): string;
   tone?(row: Row): Tone;
-  /** Gives up width first when the screen is narrow; one column may. */
+  /** Gives up width when the screen is narrow, the widest first. */
   shrinks?: true;
 }
 
@@ -56,11 +56,14 @@ export function aligned<Row>(
 }
 
 function shrink<Row>(columns: Column<Row>[], widths: number[], screenColumns: number): void {
-  const index = columns.findIndex((column) => column.shrinks);
-  if (index < 0) return;
-  const total = widths.reduce((sum, width) => sum + width + GAP, -GAP);
-  const over = total - screenColumns;
-  if (over > 0) widths[index] = Math.max(SHRUNK_MIN, (widths[index] ?? 0) - over);
+  let over = widths.reduce((sum, width) => sum + width + GAP, -GAP) - screenColumns;
+  while (over > 0) {
+    const widest = Math.max(...widths.filter((_width, index) => columns[index]?.shrinks));
+    if (widest <= SHRUNK_MIN) return;
+    widths[widths.findIndex((width, index) => columns[index]?.shrinks && width === widest)] =
+      widest - 1;
+    over -= 1;
+  }
 }
 
 const segmenter = new Intl.Segmenter();

@@ -379,6 +379,6 @@ export const VERB_CASES: VerbCase[] = [
   {
     name: 'version',
     argv: ['version'],
-    routes: { 'GET /api/openapi.json': { openapi: '3.1.0', info: { version: '0.1.0' } } },
+    routes: { 'GET /api/openapi.json': { openapi: '3.1.0', info: { version: '1' } } },
   },
 ];

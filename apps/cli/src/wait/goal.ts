@@ -33,13 +33,14 @@ function theEnd(event: EventDocument): Verdict | null {
   return null;
 }
 
+/** Each says by itself that the sandbox is there: a start is not followed by SessionIdled. */
+const UP = ['SessionStarted', 'SessionResumed', 'SessionIdled', 'TurnRequested'];
+
 /** The session has a sandbox and can work. */
 export const sessionUp = (): Goal => ({
   already: ({ state }) => (state === 'IDLE' || state === 'ACTIVE' ? { reached: true } : null),
   see(event) {
-    if (['SessionIdled', 'TurnStarted', 'TurnRequested'].includes(event.type))
-      return { reached: true };
-    return theEnd(event);
+    return UP.includes(event.type) ? { reached: true } : theEnd(event);
   },
 });
 

@@ -169,7 +169,6 @@ describe('new --wait', () => {
     event(2, 'SandboxRequested', { purpose: 'start', environment: 'web' }, 0),
     event(3, 'StartPhaseChanged', { phase: 'setup', text: 'running setup' }, 4),
     event(4, 'SessionStarted', {}, 9),
-    event(5, 'SessionIdled', { reason: '' }, 9),
   ];
   const NEW = ['session', 'new', 'csv-fix', '--env', 'web', '--harness', 'codex', '--wait'];
 
@@ -178,7 +177,7 @@ describe('new --wait', () => {
       NEW,
       {
         'POST /api/sessions': session({ state: 'STARTING', version: 2 }),
-        [BYID]: [session({ state: 'STARTING', version: 2 }), session({ version: 5 })],
+        [BYID]: [session({ state: 'STARTING', version: 2 }), session({ version: 4 })],
         [EVENTS]: stream(started),
       },
       { tty: true },

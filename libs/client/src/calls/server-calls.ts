@@ -14,14 +14,18 @@ export interface Readiness {
   parts: ReadyPart[];
 }
 
+/** The version of the API that this client was written for. */
+export const API_VERSION = '1';
+
 export interface ServerReport {
-  version: string;
+  /** Of its API, from the OpenAPI document. */
+  apiVersion: string;
   /** The server's clock, from the Date header (whole seconds); null when it does not send one. */
   time: Date | null;
 }
 
 export interface ServerCalls {
-  /** The version of the server, from its OpenAPI document; needs no token. */
+  /** Needs no token: a way to see that it is there. */
   report(options?: CallOptions): Promise<ServerReport>;
   /** Not ready is an answer here, not an error. */
   ready(options?: CallOptions): Promise<Readiness>;
@@ -42,7 +46,7 @@ export function createServerCalls(transport: Transport): ServerCalls {
       const document = (await answer.json()) as { info?: { version?: unknown } };
       const date = Date.parse(answer.headers.get('date') ?? '');
       return {
-        version: String(document.info?.version ?? 'unknown'),
+        apiVersion: String(document.info?.version ?? 'unknown'),
         time: Number.isNaN(date) ? null : new Date(date),
       };
     },

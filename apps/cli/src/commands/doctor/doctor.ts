@@ -2,7 +2,6 @@ import { defineCommand } from '../../command.ts';
 import { EXIT } from '../../exit-codes.ts';
 import type { Output } from '../../output/output.ts';
 import type { Tone } from '../../output/style.ts';
-import { VERSION } from '../../version.ts';
 import type { Check } from './check.ts';
 import {
   checkBubblewrap,
@@ -30,12 +29,7 @@ export const doctorCommand = defineCommand({
       await checkBubblewrap(runProgram),
       await checkNatsServer(runProgram),
       await checkDisk(connection.stateDirectory),
-      ...(await checkServer({
-        client,
-        connection,
-        version: VERSION,
-        now: () => terminal.now(),
-      })),
+      ...(await checkServer({ client, connection, now: () => terminal.now() })),
     ];
     const allWell = checks.every(({ result }) => result !== 'fail');
     output.result({ ok: allWell, checks }, () => showChecks(output, checks));

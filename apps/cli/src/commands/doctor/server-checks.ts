@@ -1,4 +1,4 @@
-import type { HangarClient, ServerReport } from '@hangar/client';
+import { API_VERSION, type HangarClient, type ServerReport } from '@hangar/client';
 import { HangarError } from '@hangar/contracts';
 import type { Connection } from '../../connection.ts';
 import { durationText } from '../../output/quantities.ts';
@@ -10,7 +10,6 @@ const CLOCK_SECONDS_MAX = 5;
 export interface ServerCheckOptions {
   client: HangarClient;
   connection: Connection;
-  version: string;
   now(): Date;
 }
 
@@ -27,18 +26,18 @@ export async function checkServer(options: ServerCheckOptions): Promise<Check[]>
     return [fail('server', `${connection.url}: ${message}`, fix)];
   }
   return [
-    checkVersion(connection.url, report.version, options.version),
+    checkVersion(connection.url, report.apiVersion),
     checkClock(report.time, askedAt, options.now()),
     ...(await checkReady(client)),
     await checkToken(client, connection),
   ];
 }
 
-function checkVersion(url: string, server: string, mine: string): Check {
-  const detail = `${url}, version ${server}`;
-  if (server === mine) return ok('server', detail);
-  const fix = `This command is version ${mine}: use the same as the server when something is odd.`;
-  return warn('server', detail, fix);
+function checkVersion(url: string, server: string): Check {
+  const detail = `${url}, API version ${server}`;
+  if (server === API_VERSION) return ok('server', detail);
+  const fix = `This command speaks version ${API_VERSION}: use the one that came with the server.`;
+  return fail('server', detail, fix);
 }
 
 function checkClock(server: Date | null, askedAt: Date, answeredAt: Date): Check {
