@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { rolldown } from 'rolldown';
 
 /**
@@ -33,7 +34,7 @@ async function bundle(tool: Tool): Promise<void> {
     transform: { target: 'node20' },
   });
   await build.write({
-    file: tool.output,
+    file: resolve(root, tool.output),
     format: 'esm',
     codeSplitting: false,
     minify: false,
@@ -41,4 +42,8 @@ async function bundle(tool: Tool): Promise<void> {
   await build.close();
 }
 
-for (const tool of TOOLS) await bundle(tool);
+/** `bundle.ts` makes all of them; `bundle.ts <entry> <output>` makes one, wherever it is wanted. */
+const [entry, output] = process.argv.slice(2);
+const wanted = entry !== undefined && output !== undefined ? [{ entry, output }] : TOOLS;
+
+for (const tool of wanted) await bundle(tool);

@@ -157,7 +157,7 @@ async function benchRebuild(pool: pg.Pool, store: EventStore): Promise<boolean> 
   const ratio = median(whole.map((ms, i) => ms / (raw[i] ?? NaN)));
   console.log(
     `rebuild of ${REBUILD_EVENTS} events: ${median(whole).toFixed(1)} ms (goal ${REBUILD_MS_MAX}), ` +
-      `${ratio.toFixed(2)} of reading type and data raw`,
+      `${ratio.toFixed(2)} of reading type and data raw (${median(raw).toFixed(1)} ms)`,
   );
   console.log(
     `rebuild from a snapshot and ${SNAPSHOT_TAIL} events: ${median(snapshot).toFixed(2)} ms ` +

@@ -106,6 +106,7 @@ export function checkAtRest(world: SimWorld): void {
   const s = world.session();
   const story = sessionStory(world);
   checkRestState(s);
+  checkLimit(s, story);
   checkMessages(world, s, story);
   checkTurnOutcomes(story);
   checkComputers(world, s);
@@ -129,6 +130,20 @@ function checkRestState(s: Session): void {
   if (s.checkpointing) throw new SimFailure(`(a) ${s.checkpointing.id} is waited for for ever`);
   if (s.queue.length && state !== 'INTERRUPTED' && state !== 'FAILED')
     throw new SimFailure(`(a) messages wait in ${state}`);
+}
+
+/** (f) The card that keeps a sandbox up goes when its work is saved whole after all. */
+function checkLimit(s: Session, story: SessionEvent[]): void {
+  if (!s.attention.some((c) => c.kind === 'limit')) return;
+  const isComplete = (id: string): boolean => s.checkpoints.some((c) => c.id === id && c.complete);
+  const last = story.findLast(
+    (e) =>
+      e.type === 'CheckpointRecorded' ||
+      e.type === 'CheckpointStillGood' ||
+      e.type === 'CheckpointMissed',
+  );
+  if (last && last.type !== 'CheckpointMissed' && isComplete(last.data.checkpoint_id))
+    throw new SimFailure(`(f) a card says that ${last.data.checkpoint_id} did not save it all`);
 }
 
 /** (b) Each accepted message has exactly one fate, and one that was taken back was never given. */

@@ -126,7 +126,7 @@ async function rest(
   const deadline = Date.now() + WAIT_SECONDS * 1000;
   for (;;) {
     const session = await client.sessions.get(SESSION);
-    const line = `${session.state.padEnd(9)} ${session.start_phase ?? session.state_reason}`;
+    const line = `${session.state.padEnd(9)} ${session.state_reason}`;
     if (line !== told) say(`   ${line}`);
     told = line;
     if (session.state === 'FAILED') throw new HangarError('internal', session.state_reason);

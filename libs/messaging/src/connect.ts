@@ -36,6 +36,8 @@ const POOL_MAX = 10;
 const IDLE_TRANSACTION_MS = 10_000;
 const TRANSACTION_MS_MAX = 30_000;
 const CONNECT_MS_MAX = 10_000;
+const FIRST_MS_MAX = 30_000;
+const FIRST_PAUSE_MS = 250;
 
 /**
  * Connects to Postgres and NATS, and brings the log's schema up to date. Both may go away and
@@ -53,16 +55,20 @@ export async function connectLog(address: LogAddress): Promise<LogConnection> {
   pool.on('error', () => undefined);
   let nats: NatsConnection | undefined;
   try {
-    await migrateEventLog(pool);
-    await pool.query(PRESENCE_TABLE).catch(ignoreRace);
-    nats = await connect({
-      servers: address.natsUrl.split(','),
-      name: `hangar-${address.service}`,
-      maxReconnectAttempts: -1,
-      reconnectTimeWait: 250,
-      timeout: CONNECT_MS_MAX,
-      ...(address.natsUser ? { user: address.natsUser, pass: address.natsPassword ?? '' } : {}),
+    await atFirst(async () => {
+      await migrateEventLog(pool);
+      await pool.query(PRESENCE_TABLE).catch(ignoreRace);
     });
+    nats = await atFirst(() =>
+      connect({
+        servers: address.natsUrl.split(','),
+        name: `hangar-${address.service}`,
+        maxReconnectAttempts: -1,
+        reconnectTimeWait: 250,
+        timeout: CONNECT_MS_MAX,
+        ...(address.natsUser ? { user: address.natsUser, pass: address.natsPassword ?? '' } : {}),
+      }),
+    );
   } catch (cause) {
     await pool.end();
     if (cause instanceof HangarError) throw cause;
@@ -84,6 +90,19 @@ export async function connectLog(address: LogAddress): Promise<LogConnection> {
       await pool.end();
     },
   };
+}
+
+/** Services and servers start side by side: one that is not there yet is waited for, for a while. */
+async function atFirst<T>(attempt: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + FIRST_MS_MAX;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS));
+    }
+  }
 }
 
 /** Two services that start together may both make the table; one of them is told so. */

@@ -18,9 +18,11 @@ beforeAll(async () => {
 });
 afterAll(() => stack.close());
 
-const STREAMS = 60;
-const EVENTS = 40;
+const STREAMS = 50;
+const EVENTS = 30;
 const KILLS = 6;
+const TEST_MS_MAX = 90_000;
+const STEP_MS_MAX = 30_000;
 const meta = sampleMeta();
 
 const applied = async (): Promise<number> => {
@@ -39,59 +41,63 @@ const spawnReplica = (name: string): ChildProcess => {
 };
 
 describe('three replicas of a consumer', () => {
-  it('apply each event once and in order through kill -9 of replicas and of nats-server', async () => {
-    const seed = Date.now() % 100_000;
-    console.log(`seed ${seed}`);
-    const random = seededRandom(seed);
-    const wake = createNatsWake(stack.nats);
-    const store = sampleStore(stack.pool, wake);
-    const relay = createRelay({ pool: stack.pool, nats: stack.nats, wake, timeoutMs: 1000 });
-    relay.start();
-    const replicas = [0, 1, 2].map((i) => spawnReplica(`r${i}`));
-    const writing = (async () => {
-      for (let version = 0; version < EVENTS; version += 1) {
-        const streams = Array.from({ length: STREAMS }, (_, s) => `session/s${s}`);
-        await Promise.all(
-          streams.map((s) => store.append(s, version, [sampleEvent(version)], { meta })),
-        );
+  it(
+    'apply each event once and in order through kill -9 of replicas and of nats-server',
+    async () => {
+      const seed = Date.now() % 100_000;
+      console.log(`seed ${seed}`);
+      const random = seededRandom(seed);
+      const wake = createNatsWake(stack.nats);
+      const store = sampleStore(stack.pool, wake);
+      const relay = createRelay({ pool: stack.pool, nats: stack.nats, wake, timeoutMs: 1000 });
+      relay.start();
+      const replicas = [0, 1, 2].map((i) => spawnReplica(`r${i}`));
+      const writing = (async () => {
+        for (let version = 0; version < EVENTS; version += 1) {
+          const streams = Array.from({ length: STREAMS }, (_, s) => `session/s${s}`);
+          await Promise.all(
+            streams.map((s) => store.append(s, version, [sampleEvent(version)], { meta })),
+          );
+        }
+      })();
+      let kills = 0;
+      const killOne = async (): Promise<void> => {
+        const i = Math.floor(random() * replicas.length);
+        const victim = replicas[i];
+        if (!victim) return;
+        victim.kill('SIGKILL');
+        if (victim.exitCode === null && victim.signalCode === null) await once(victim, 'exit');
+        replicas[i] = spawnReplica(`r${i}-${kills}`);
+        kills += 1;
+      };
+      const total = STREAMS * EVENTS;
+      for (let next = 1; next <= KILLS; next += 1) {
+        const mark = (total * next) / (KILLS + 2);
+        await eventually(async () => (await applied()) >= mark, { withinMs: STEP_MS_MAX });
+        await killOne();
+        if (next !== 3) continue;
+        await stack.natsServer.kill();
+        await stack.natsServer.start();
       }
-    })();
-    let kills = 0;
-    const killOne = async (): Promise<void> => {
-      const i = Math.floor(random() * replicas.length);
-      const victim = replicas[i];
-      if (!victim) return;
-      victim.kill('SIGKILL');
-      if (victim.exitCode === null && victim.signalCode === null) await once(victim, 'exit');
-      replicas[i] = spawnReplica(`r${i}-${kills}`);
-      kills += 1;
-    };
-    const total = STREAMS * EVENTS;
-    for (let next = 1; next <= KILLS; next += 1) {
-      const mark = (total * next) / (KILLS + 2);
-      await eventually(async () => (await applied()) >= mark, { withinMs: 20_000 });
-      await killOne();
-      if (next !== 3) continue;
-      await stack.natsServer.kill();
-      await stack.natsServer.start();
-    }
-    await writing;
-    await eventually(async () => (await applied()) >= total, { withinMs: 20_000 });
-    for (const replica of replicas) {
-      replica.kill('SIGTERM');
-      await once(replica, 'exit');
-    }
-    await relay.stop();
-    const twice = await stack.pool.query(
-      'select stream, version from applied group by 1, 2 having count(*) <> 1',
-    );
-    const turned = await stack.pool.query(`select * from (select version, stream,
+      await writing;
+      await eventually(async () => (await applied()) >= total, { withinMs: STEP_MS_MAX });
+      for (const replica of replicas) {
+        replica.kill('SIGTERM');
+        await once(replica, 'exit');
+      }
+      await relay.stop();
+      const twice = await stack.pool.query(
+        'select stream, version from applied group by 1, 2 having count(*) <> 1',
+      );
+      const turned = await stack.pool.query(`select * from (select version, stream,
       lag(version, 1, 0) over (partition by stream order by n) as before from applied) o
       where version <> before + 1`);
-    console.log(`${await applied()} applied, ${kills} replicas killed`);
-    expect(kills).toBe(KILLS);
-    expect(twice.rows).toEqual([]);
-    expect(turned.rows).toEqual([]);
-    expect(await applied()).toBe(total);
-  });
+      console.log(`${await applied()} applied, ${kills} replicas killed`);
+      expect(kills).toBe(KILLS);
+      expect(twice.rows).toEqual([]);
+      expect(turned.rows).toEqual([]);
+      expect(await applied()).toBe(total);
+    },
+    TEST_MS_MAX,
+  );
 });

@@ -1,16 +1,14 @@
 import {
-  AckPolicy,
-  DeliverPolicy,
   jetstream,
   jetstreamManager,
   JetStreamApiCodes,
-  type ConsumerConfig,
   type ConsumerMessages,
   type JetStreamManager,
   type JsMsg,
 } from '@nats-io/jetstream';
-import { nanos, type NatsConnection, type Subscription } from '@nats-io/nats-core';
+import type { NatsConnection, Subscription } from '@nats-io/nats-core';
 import type pg from 'pg';
+import { ACK_PENDING_MAX, ACK_WAIT_MS, ensureDurable, isDurableStuck } from './durable.ts';
 import type { RecordedEvent } from './event.ts';
 import {
   bringTo,
@@ -23,6 +21,7 @@ import { findStream, isApiError } from './jetstream/event-stream.ts';
 import { checkFilter, EVENT_STREAM, RECREATED_SUBJECT } from './jetstream/subjects.ts';
 import { listParked, retryParked, skipParked, type ParkedEvent } from './parked-events.ts';
 import { createSleeper } from './sleeper.ts';
+import { createSlots, type Slots } from './slots.ts';
 import { streamsBehind } from './streams-behind.ts';
 import type { Transaction } from './transaction.ts';
 import type { Upcast } from './upcast.ts';
@@ -71,10 +70,8 @@ const CONCURRENCY = 4;
 const ATTEMPTS_MAX = 8;
 const RETRY_MS_MIN = 200;
 const RETRY_MS_MAX = 30_000;
-const ACK_WAIT_MS = 30_000;
 const WATCHDOG_MS = 30_000;
 const FAILURE_PAUSE_MS = 250;
-const ACK_PENDING_MAX = 256;
 const PULL_MESSAGES_MAX = 100;
 const PULL_EXPIRES_MS = 5000;
 const HEARTBEAT_MS = 1000;
@@ -177,7 +174,8 @@ class LogConsumer {
     const stream = this.options.stream ?? EVENT_STREAM;
     // Before the relay's first turn there is nothing to consume; its notice ends the pause.
     if (!(await findStream(manager, stream))) return;
-    await this.ensureDurable(manager);
+    await ensureDurable(manager, stream, this.options);
+    this.counts.made += 1;
     const found = await jetstream(this.options.nats).consumers.get(stream, this.options.name);
     const messages = await found.consume({
       max_messages: PULL_MESSAGES_MAX,
@@ -276,43 +274,10 @@ class LogConsumer {
     return link;
   }
 
-  private async ensureDurable(manager: JetStreamManager): Promise<void> {
-    const { name, filter, ackWaitMs = ACK_WAIT_MS } = this.options;
-    const stream = this.options.stream ?? EVENT_STREAM;
-    const config: Partial<ConsumerConfig> = {
-      durable_name: name,
-      filter_subject: filter,
-      ack_policy: AckPolicy.Explicit,
-      deliver_policy: DeliverPolicy.All,
-      ack_wait: nanos(ackWaitMs),
-      max_ack_pending: ACK_PENDING_MAX,
-      max_deliver: -1,
-    };
-    if (await this.isStuck(manager)) await manager.consumers.delete(stream, name);
-    await manager.consumers.add(stream, config);
-    this.counts.made += 1;
-  }
-
-  /**
-   * After a crash a durable can stand behind the end of its stream: old servers then deliver
-   * nothing until the stream has grown past that place, and report no error.
-   */
-  private async isStuck(manager: JetStreamManager): Promise<boolean> {
-    const stream = this.options.stream ?? EVENT_STREAM;
-    try {
-      const durable = await manager.consumers.info(stream, this.options.name);
-      const found = await findStream(manager, stream);
-      return found !== undefined && durable.delivered.stream_seq > found.state.last_seq;
-    } catch (error) {
-      if (isApiError(error, JetStreamApiCodes.ConsumerNotFound)) return false;
-      throw error;
-    }
-  }
-
   private async watch(manager: JetStreamManager, messages: ConsumerMessages): Promise<void> {
     try {
       const stream = this.options.stream ?? EVENT_STREAM;
-      const isStuck = await this.isStuck(manager);
+      const isStuck = await isDurableStuck(manager, stream, this.options.name);
       if (!isStuck) await manager.consumers.info(stream, this.options.name);
       if (isStuck) messages.stop();
     } catch (error) {
@@ -320,26 +285,4 @@ class LogConsumer {
       else this.options.onError?.(error);
     }
   }
-}
-
-interface Slots {
-  run(work: () => Promise<void>): Promise<void>;
-}
-
-function createSlots(count: number): Slots {
-  let free = count;
-  const waiting: (() => void)[] = [];
-  return {
-    run: async (work) => {
-      if (free > 0) free -= 1;
-      else await new Promise<void>((resolve) => waiting.push(resolve));
-      try {
-        await work();
-      } finally {
-        const next = waiting.shift();
-        if (next) next();
-        else free += 1;
-      }
-    },
-  };
 }

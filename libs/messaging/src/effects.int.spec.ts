@@ -206,7 +206,7 @@ describe('effects under kill -9', () => {
       return (await pool.query<{ n: number }>(sql)).rows[0]?.n ?? 0;
     };
     for (const mark of [20, 45, 70]) {
-      await eventually(async () => (await doneCount()) >= mark, { withinMs: 20_000 });
+      await eventually(async () => (await doneCount()) >= mark, { withinMs: 30_000 });
       const i = Math.floor(random() * 3);
       const victim = replicas[i];
       if (!victim) throw new Error('no replica');
@@ -215,7 +215,7 @@ describe('effects under kill -9', () => {
       // The same name takes its own leases over at once; another name has to wait for their end.
       replicas[i] = spawnReplica(mark === 45 ? `other-${i}` : (names[i] ?? ''));
     }
-    await eventually(async () => (await doneCount()) === keys.length, { withinMs: 20_000 });
+    await eventually(async () => (await doneCount()) === keys.length, { withinMs: 30_000 });
     for (const replica of replicas) {
       replica.kill('SIGTERM');
       await once(replica, 'exit');
@@ -234,5 +234,5 @@ describe('effects under kill -9', () => {
     expect(ended.rows.length).toBeLessThanOrEqual(3);
     const all = await pool.query(`select distinct key from effect_log where ended is not null`);
     expect(all.rows).toHaveLength(keys.length);
-  });
+  }, 90_000);
 });

@@ -1,4 +1,4 @@
-import type { Cursor, EventMeta, NewEvent, RecordedEvent } from './event.ts';
+import type { Cursor, EventMeta, FoldEvent, NewEvent, RecordedEvent } from './event.ts';
 import type { Json, JsonObject } from './json.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -9,7 +9,7 @@ import type { Transaction } from './transaction.ts';
 export interface Fold<State> {
   version: number;
   initial: State;
-  evolve(state: State, event: RecordedEvent): State;
+  evolve(state: State, event: FoldEvent): State;
 }
 
 /** Arms a timer (`dueAt` in the future or past), or cancels it. One id is one timer. */

@@ -58,6 +58,12 @@ export interface RecordedEvent {
   position: Cursor;
 }
 
+/** What a state is folded from: who and when is audit, what matters to a rule is in the data. */
+export type FoldEvent = Pick<
+  RecordedEvent,
+  'stream' | 'aggregate' | 'version' | 'type' | 'schema' | 'data'
+>;
+
 const PART = /^[A-Za-z0-9_-]{1,100}$/;
 
 /** Name of the stream of one aggregate: ids carry no dots, so they also fit into subjects. */

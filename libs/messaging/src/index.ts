@@ -34,6 +34,7 @@ export {
   type Aggregate,
   type Cursor,
   type EventMeta,
+  type FoldEvent,
   type NewEvent,
   type RecordedEvent,
 } from './event.ts';

@@ -4,7 +4,7 @@ import { isHeldBack, readFeed } from './postgres/feed.ts';
 import { inTransaction } from './postgres/transaction.ts';
 import { createSleeper } from './sleeper.ts';
 import type { Transaction } from './transaction.ts';
-import type { Upcast } from './upcast.ts';
+import { asItIs, type Upcast } from './upcast.ts';
 import type { Wake } from './wake.ts';
 
 export interface ProjectorOptions {
@@ -136,7 +136,7 @@ class FeedProjector {
       if (!this.isLive) await this.goLive();
       return Math.max(sweepMs, HELD_BACK_MS + 1);
     }
-    const upcast = this.options.upcast ?? ((event: RecordedEvent) => event);
+    const upcast = this.options.upcast ?? asItIs;
     const isMine = await inTransaction(pool, async (tx) => {
       if (!(await this.move(tx, cursor, last.position))) return false;
       await this.options.apply(

@@ -60,7 +60,7 @@ const readLog = async (): Promise<string[]> => {
 };
 
 const busHolds = (count: number): Promise<true> =>
-  eventually(async () => (await countBus(stack.nats)) === count, { withinMs: 15_000 });
+  eventually(async () => (await countBus(stack.nats)) === count, { withinMs: 25_000 });
 
 describe('relay', () => {
   it('copies the log in order, and goes on where it was', async () => {
@@ -176,18 +176,18 @@ describe.each([120_000, 200])('two relays at once, dedupe window %i ms', (duplic
     const other = await stack.natsServer.connect();
     const b = startRelay({ ...stalled, lockName: 'b', nats: other });
     const writing = (async () => {
-      for (let round = 0; round < 60; round += 1) await append(round * 5, 5, 10);
+      for (let round = 0; round < 40; round += 1) await append(round * 5, 5, 10);
     })();
     await eventually(async () => (await countBus(stack.nats)) > 300);
     await stack.natsServer.kill();
     await stack.natsServer.start();
     await writing;
-    await busHolds(3000);
+    await busHolds(2000);
     await Promise.all([a.stop(), b.stop()]);
     const [bus, log] = [await readBus(stack.nats), await readLog()];
     console.log({ a: a.counts(), b: b.counts(), errors: new Set(errors).size });
-    expect(log).toHaveLength(3000);
+    expect(log).toHaveLength(2000);
     expect(bus).toEqual(log);
     expect(a.counts().published + b.counts().published).toBeGreaterThan(0);
-  });
+  }, 90_000);
 });

@@ -108,7 +108,7 @@ class LogRelay {
         await this.sleeper.sleep(this.isStopped ? 0 : FAILURE_PAUSE_MS);
       }
     }
-    if (!this.options.nats.isClosed()) unsubscribe();
+    unsubscribe();
   }
 
   /** A server that came back may have lost its store: look at once. */

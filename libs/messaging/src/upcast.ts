@@ -1,9 +1,12 @@
 import { HangarError } from '@hangar/contracts';
-import type { RecordedEvent } from './event.ts';
+import type { FoldEvent } from './event.ts';
 import type { JsonObject } from './json.ts';
 
 /** Brings an event to the shape that this code knows; throws `unavailable` if it cannot. */
-export type Upcast = (event: RecordedEvent) => RecordedEvent;
+export type Upcast = <Event extends FoldEvent>(event: Event) => Event;
+
+/** For logs whose shapes never changed. */
+export const asItIs: Upcast = (event) => event;
 
 /** One type: its current schema and the pure steps, step n makes schema n + 1 of schema n. */
 export interface EventShape {

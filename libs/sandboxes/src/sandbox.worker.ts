@@ -54,8 +54,10 @@ export function createSandboxWorker(options: WorkerOptions): SandboxWorker {
       const id = String(effect.payload['sandbox_id']);
       const { state } = await sandboxes.load(id);
       if (state?.status !== 'provisioning') return;
+      // One after the other: a person reads them as a story.
+      let told: Promise<void> = Promise.resolve();
       const progress = (phase: string, text: string): Promise<void> =>
-        tell(effect, { type: 'NoteProgress', data: { phase, text } });
+        (told = told.then(() => tell(effect, { type: 'NoteProgress', data: { phase, text } })));
       try {
         const ready = await provision(options, state.request, progress, signal);
         await tell(effect, { type: 'MarkReady', data: ready });

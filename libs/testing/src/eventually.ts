@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 const LOOK_EVERY_MS = 20;
-const WITHIN_MS = 10_000;
+const WITHIN_MS = 20_000;
 
 /**
  * Waits until `condition` gives something other than false or undefined, and returns it. An

@@ -54,7 +54,7 @@ export const branchSchema = z
 function isBranchName(name: string): boolean {
   if (name === '@' || name.startsWith('-') || name.startsWith('/')) return false;
   if (/\.\.|@\{|\/\/|[\\ ~^:?*[]|\.$|\/$/.test(name)) return false;
-  if ([...name].some((letter) => letter < ' ' || letter === '\u007f')) return false;
+  if (Array.from(name).some((letter) => letter < ' ' || letter === '\u007f')) return false;
   return name.split('/').every((part) => !part.startsWith('.') && !part.endsWith('.lock'));
 }
 
@@ -64,7 +64,8 @@ const REPO_PATH = /^\/[^\s]*$/;
 
 /**
  * A URL, `user@host:path` or an absolute path. Credentials in a URL would end in
- * `.git/config`, so they are refused [R5]; so are git's remote helpers (`ext::`), which run programs.
+ * `.git/config`, so they are refused [R5]; so are git's remote helpers
+ * (`ext::`), which run programs.
  */
 export const repoSchema = z
   .string()

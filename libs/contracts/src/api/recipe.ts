@@ -16,7 +16,7 @@ export const ENV_VAR_CHARACTERS_MAX = 32_768;
 export const MOUNTS_MAX = 16;
 export const ENVIRONMENT_SECRETS_MAX = 128;
 
-/** Paths that hangar or the system own inside a sandbox: a mount may not be at, over or below one. */
+/** Taken inside a sandbox by hangar or the system: no mount at, over or below one of these. */
 const RESERVED_TARGETS = ['/workspace', '/home', '/root', '/run', '/proc', '/sys', '/dev', '/tmp'];
 
 const within = (path: string, directory: string): boolean =>

@@ -12,7 +12,9 @@ export function createNatsWake(nats: NatsConnection): Wake {
     },
     subscribe: (topic, callback) => {
       const subscription = nats.subscribe(`hangar.wake.${topic}`, { callback: () => callback() });
-      return () => subscription.unsubscribe();
+      return () => {
+        if (!nats.isClosed()) subscription.unsubscribe();
+      };
     },
   };
 }

@@ -9,7 +9,7 @@ import {
   type ChainProblem,
   type EventStore,
 } from '../event-store.ts';
-import type { Upcast } from '../upcast.ts';
+import { asItIs, type Upcast } from '../upcast.ts';
 import { chainHash, change, type MemoryState, type MemoryTransaction } from './memory-state.ts';
 
 export interface MemoryEventStoreOptions {
@@ -26,7 +26,7 @@ export function createMemoryEventStore(
   state: MemoryState,
   options: MemoryEventStoreOptions,
 ): EventStore {
-  const upcast = options.upcast ?? ((event: RecordedEvent) => event);
+  const upcast = options.upcast ?? asItIs;
   const eventsOf = (stream: string): RecordedEvent[] => state.streams.get(stream)?.events ?? [];
   return {
     load: async (stream) => {

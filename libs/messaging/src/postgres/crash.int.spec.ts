@@ -19,7 +19,7 @@ const start = (): Promise<EmbeddedPostgres> =>
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'hangar-crash-'));
   server = await start();
-});
+}, 60_000);
 afterAll(async () => {
   await server.stop();
   await rm(directory, { recursive: true, force: true });
@@ -52,7 +52,7 @@ describe('kill -9 of Postgres under eight writers', () => {
         }
       }
     });
-    await eventually(() => acked.length >= ACKED_BEFORE_KILL);
+    await eventually(() => acked.length >= ACKED_BEFORE_KILL, { withinMs: 40_000 });
     process.kill(server.pid, 'SIGKILL');
     await Promise.all(writers);
     await server.gone;
@@ -75,7 +75,7 @@ describe('kill -9 of Postgres under eight writers', () => {
     expect(total.rows[0]?.n).toBe(acked.length + WRITERS);
     expect(await restarted.verify()).toEqual([]);
     await pool.end();
-  });
+  }, 90_000);
 
   const openPool = (): pg.Pool => {
     const pool = new pg.Pool({ connectionString: server.url, max: WRITERS });

@@ -9,6 +9,7 @@ import { sampleEvent, sampleFold, sampleMeta, sampleStore } from '../testing/sam
 import { createUpcast } from '../upcast.ts';
 import { createPostgresEventStore } from './event-store.ts';
 import { migrateEventLog } from './migrate.ts';
+import { pruneEventLog } from './prune.ts';
 import { inTransaction } from './transaction.ts';
 
 let database: TestDatabase;
@@ -22,7 +23,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-describeEventStore('postgres event store', () => Promise.resolve(sampleStore(pool)));
+describeEventStore('postgres', () => Promise.resolve(sampleStore(pool)));
 
 describe('postgres event store, beyond the suite', () => {
   let store: EventStore;
@@ -137,5 +138,33 @@ describe('postgres event store, beyond the suite', () => {
     expect(events.length).toBe(before + 1);
     expect(events.at(-1)).toMatchObject({ stream: 'session/restored', version: 3 });
     expect(await store.verify()).toEqual([]);
+  });
+
+  it('forgets old answers and done effects, and nothing else', async () => {
+    const append = (n: number) =>
+      store.append(`session/pruned-${n}`, 0, [sampleEvent(1)], {
+        meta,
+        command: { id: `prune-${n}`, bodyHash: 'h', result: n },
+        effects: [{ key: `prune-${n}`, kind: 'none', payload: {} }],
+      });
+    await append(1);
+    await append(2);
+    await append(3);
+    await pool.query(`update es.command set at = now() - interval '40 days' where id = 'prune-1'`);
+    await pool.query(`update es.effect set created_at = now() - interval '40 days',
+      state = case key when 'prune-2' then 'done' else state end where key <> 'prune-3'`);
+    expect(await pruneEventLog(pool, 30)).toBe(2);
+    const { rows } = await pool.query(
+      `select key from es.effect where key like 'prune%' union all
+       select id from es.command where id like 'prune%' order by 1`,
+    );
+    expect(rows.map((row: { key: string }) => row.key)).toEqual([
+      'prune-1',
+      'prune-2',
+      'prune-3',
+      'prune-3',
+    ]);
+    expect(await store.findCommand('prune-1', 'h')).toBeUndefined();
+    expect((await store.load('session/pruned-1')).version).toBe(1);
   });
 });

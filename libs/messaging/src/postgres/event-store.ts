@@ -11,7 +11,7 @@ import {
 } from '../event-store.ts';
 import type { Json } from '../json.ts';
 import type { Transaction } from '../transaction.ts';
-import type { Upcast } from '../upcast.ts';
+import { asItIs, type Upcast } from '../upcast.ts';
 import type { Wake, WakeTopic } from '../wake.ts';
 import { appendRows, runOnPool, type Run } from './append.ts';
 import { EVENT_COLUMNS, eventOfRow, type EventRow } from './event-rows.ts';
@@ -47,7 +47,7 @@ const runIn =
 /** The log in Postgres. It never caches a stream: the database decides who was first. */
 export function createPostgresEventStore(options: PostgresEventStoreOptions): EventStore {
   const { pool } = options;
-  const upcast = options.upcast ?? ((event: RecordedEvent) => event);
+  const upcast = options.upcast ?? asItIs;
   const connection = (tx?: Transaction): Queryable => (tx ? queryableOf(tx) : pool);
 
   const readStream: EventStore['readStream'] = async (stream, fromVersion, limit, tx) => {
@@ -114,7 +114,7 @@ async function loadAll(
   for (;;) {
     const page = await readStream(stream, events.length + 1, PAGE_EVENTS_MAX);
     for (const event of page) {
-      assertNext(stream, events.length, event);
+      assertNext(stream, events.length, event.version);
       events.push(event);
     }
     if (page.length < PAGE_EVENTS_MAX) return { version: events.length, events };

@@ -100,4 +100,22 @@ describe('feed', () => {
       expect(await store.feed(then, 10)).toHaveLength(1);
     });
   });
+
+  it('keeps the order of a stream when an older transaction appends after a younger one', async () => {
+    const at = await store.head();
+    await inTransaction(pool, async (tx) => {
+      // Its id is older than that of the transaction which appends version 1.
+      await tx.query('select pg_current_xact_id()');
+      await store.append('session/turned', 0, [sampleEvent(1)], { meta });
+      await store.append('session/turned', 1, [sampleEvent(2)], { meta, tx });
+    });
+    const events = await store.feed(at, 10);
+    expect(events.map((event) => event.version)).toEqual([1, 2]);
+    // What a feed ordered by the appending transaction alone would do.
+    const { rows } = await pool.query<{ version: number }>(
+      `select version::int as version from es.event where stream_id = 'session/turned'
+       order by xmin::text::bigint, position`,
+    );
+    expect(rows.map((row) => row.version)).toEqual([2, 1]);
+  });
 });

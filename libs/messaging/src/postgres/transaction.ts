@@ -22,6 +22,9 @@ export async function inTransaction<T>(
   const client = await pool.connect();
   const committed: (() => void)[] = [];
   let broken: Error | undefined;
+  // A connection that dies while nobody waits for an answer would else end the process.
+  const onError = (error: Error): void => void (broken = error);
+  client.on('error', onError);
   try {
     await client.query('begin');
     const result = await work(transactionOf(client, committed));
@@ -32,6 +35,7 @@ export async function inTransaction<T>(
     await client.query('rollback').catch((reason: Error) => (broken = reason));
     throw error;
   } finally {
+    client.off('error', onError);
     client.release(broken);
   }
 }

@@ -9,7 +9,7 @@ const newStream = (): string => `session/ses-${(streams += 1)}`;
 
 /** What every event store promises. The factory gives a store that owns session and run. */
 export function describeEventStore(name: string, factory: () => Promise<EventStore>): void {
-  describe(name, () => {
+  describe(`event store: ${name}`, () => {
     let store: EventStore;
     beforeAll(async () => {
       store = await factory();

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '@hangar/testing';
 import { connect } from '@nats-io/transport-node';
 import pg from 'pg';
@@ -15,23 +15,26 @@ import { startPostgres } from './postgres.ts';
 let directory = '';
 const running: { stop(): Promise<void> }[] = [];
 const savedNats = process.env['NATS_SERVER'];
-beforeEach(async () => {
+// One directory for all, since making a cluster takes a second on a quiet machine and more else.
+beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'hangar-embedded-'));
 });
 afterEach(async () => {
   if (savedNats === undefined) delete process.env['NATS_SERVER'];
   else process.env['NATS_SERVER'] = savedNats;
   await Promise.all(running.splice(0).map((server) => server.stop()));
-  await rm(directory, { recursive: true, force: true });
 });
+afterAll(() => rm(directory, { recursive: true, force: true }));
 
-const postgres = async (password = 'sec"ret /é') => {
-  const server = await startPostgres({ directory, port: 0, password });
+const PASSWORD = 'sec"ret /é';
+const postgres = async () => {
+  const server = await startPostgres({ directory, port: 0, password: PASSWORD });
   running.push(server);
   return server;
 };
+const natsDirectory = (): string => join(directory, 'nats');
 const nats = async (password = 'p"a\\ss') => {
-  const server = await startNats({ directory, port: 0, user: 'hangar', password });
+  const server = await startNats({ directory: natsDirectory(), port: 0, user: 'hangar', password });
   running.push(server);
   return server;
 };
@@ -85,14 +88,14 @@ describe('embedded Postgres', () => {
 
   it('starts after a kill -9, also when its old process id is somebody else now', async () => {
     const first = await postgres();
-    await query(first.url, 'create table kept as select 42 as answer');
+    await query(first.url, 'create table again as select 43 as answer');
     process.kill(first.pid, 'SIGKILL');
     await first.gone;
     const file = join(directory, 'data/postmaster.pid');
     const lines = (await readFile(file, 'utf8')).split('\n');
     await writeFile(file, [String(process.pid), ...lines.slice(1)].join('\n'));
     const second = await postgres();
-    expect(await query(second.url, 'select answer from kept')).toEqual([{ answer: 42 }]);
+    expect(await query(second.url, 'select answer from again')).toEqual([{ answer: 43 }]);
   });
 
   it('says so when another Postgres uses the directory', async () => {
@@ -109,7 +112,7 @@ describe('embedded nats-server', () => {
     await connection.close();
     await expect(connect({ servers: url, user, pass: 'wrong' })).rejects.toThrow(/uthorization/);
     await expect(connect({ servers: url })).rejects.toThrow(/uthorization/);
-    expect((await stat(join(directory, 'nats.conf'))).mode & 0o777).toBe(0o600);
+    expect((await stat(join(natsDirectory(), 'nats.conf'))).mode & 0o777).toBe(0o600);
   });
 
   it('keeps its port over a restart and after a kill -9', async () => {
@@ -130,7 +133,7 @@ describe('embedded nats-server', () => {
 
   it('says what is wrong when it does not start', async () => {
     const { port } = await nats();
-    const other = startNats({ directory, port, user: 'u', password: 'p' });
+    const other = startNats({ directory: natsDirectory(), port, user: 'u', password: 'p' });
     await expect(other).rejects.toThrow(/address already in use/);
   });
 });
@@ -138,7 +141,7 @@ describe('embedded nats-server', () => {
 describe('the leash', () => {
   it('ends both servers when their owner is killed with kill -9', async () => {
     const script = fileURLToPath(new URL('testing/owner.ts', import.meta.url));
-    const owner = fork(script, [directory], {
+    const owner = fork(script, [directory, PASSWORD], {
       execArgv: ['--conditions=@hangar/source', '--disable-warning=ExperimentalWarning'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
@@ -147,6 +150,6 @@ describe('the leash', () => {
     expect(pids.every((pid) => isAlive(pid))).toBe(true);
     owner.kill('SIGKILL');
     await eventually(() => pids.every((pid) => !isAlive(pid)));
-    running.push(await startPostgres({ directory, port: 0, password: 'secret' }));
+    await postgres();
   });
 });

@@ -88,8 +88,8 @@ function render(options: NatsOptions, store: string, port: number, minor: number
   return [
     `listen: "127.0.0.1:${port}"`,
     'server_name: hangar',
-    'max_payload: 1MB',
-    `authorization { user: ${text(options.user)}, password: ${text(options.password)} }`,
+    'max_payload: 4MB',
+    `authorization { user: ${text(options.user)}, password: ${text(options.password)}, timeout: 10 }`,
     `jetstream {\n  store_dir: ${text(store)}\n${sync}}`,
     '',
   ].join('\n');

@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { HangarClient } from '@hangar/client';
+import type { SessionDocument } from '@hangar/contracts';
+import { SHAPE, System } from './system.ts';
+import {
+  WAIT_SECONDS,
+  defineEnvironment,
+  openWorkplace,
+  sessionWhere,
+  shell,
+  type Workplace,
+} from './workplace.ts';
+
+/** Each turn leaves one line: done twice it would be two, lost it would be none. */
+const FIRST =
+  '[[ run: echo first >> done.txt && git add done.txt && git commit -qm first ;; wait: 700 ++ ' +
+  'run: echo loose >> notes.txt ;; say: first done ]]';
+const SECOND = '[[ run: echo second >> done.txt ;; wait: 300 ++ say: second done ]]';
+
+/** Every event of a session's story from creation to the second turn after a resume. */
+const STEPS = [
+  'SessionCreated',
+  'SandboxRequested',
+  'StartPhaseChanged',
+  'SandboxAttached',
+  'TurnRequested',
+  'TurnStarted',
+  'MessageDelivered',
+  'TurnFinished',
+  'CheckpointDue',
+  'CheckpointRecorded',
+  'SuspendRequested',
+  'SandboxReleaseRequested',
+  'SessionSuspended',
+  'ResumeRequested',
+  'RestoreRequested',
+  'SessionResumed',
+] as const;
+
+const RANDOM_KILLS = 4;
+const RANDOM_KILL_MS_MAX = 6_000;
+const seed = Number(process.env['HANGAR_TEST_SEED'] ?? Date.now() % 100_000);
+
+describe(`kill -9 of every hangar process (${SHAPE}, seed ${seed})`, () => {
+  let work: Workplace;
+  let system: System;
+  let client: HangarClient;
+  let undisturbed: object;
+
+  beforeAll(async () => {
+    work = await openWorkplace();
+    system = await System.start();
+    client = system.client();
+    await defineEnvironment(client, work);
+    undisturbed = await story('undisturbed', async () => undefined);
+  }, 120_000);
+
+  afterAll(async () => {
+    await system?.dispose();
+    await work?.dispose();
+  }, 60_000);
+
+  it('has an undisturbed run to compare with', () => {
+    expect(undisturbed).toEqual({
+      state: 'IDLE',
+      turns: [
+        { outcome: 'succeeded', conversation: 'native', checkpointed: true },
+        { outcome: 'succeeded', conversation: 'native', checkpointed: true },
+      ],
+      queue: [],
+      attention: [],
+      complete: true,
+      files: 'first\nsecond\nloose\n',
+      status: ' M done.txt\n?? notes.txt\n',
+      remembers: true,
+    });
+  });
+
+  it.each(STEPS)('at %s: the end is that of an undisturbed run', async (step) => {
+    const name = `at-${step.toLowerCase()}`;
+    let killed = 0;
+    const end = await story(name, async (id) => {
+      const seen = await firstEvent(id, step);
+      if (!seen || killed) return;
+      killed += 1;
+      await system.kill();
+      await system.up();
+    });
+    expect(killed).toBe(1);
+    expect(end).toEqual(undisturbed);
+  }, 120_000);
+
+  it('at random moments: the end is that of an undisturbed run', async () => {
+    const random = mulberry32(seed);
+    const end = await story('at-random', async () => {
+      for (let kills = 0; kills < RANDOM_KILLS; kills += 1) {
+        const ms = Math.floor(random() * RANDOM_KILL_MS_MAX);
+        await new Promise((resolve) => setTimeout(resolve, ms));
+        await system.kill();
+        await system.up();
+      }
+    });
+    expect(end).toEqual(undisturbed);
+  }, 180_000);
+
+  /** Creates, works, suspends, resumes by a message, works; `disturb` does its worst meanwhile. */
+  async function story(
+    name: string,
+    disturb: (id: string) => Promise<void>,
+  ): Promise<object> {
+    const created = await client.sessions.create({
+      name,
+      environment: 'default',
+      harness: 'fake',
+      repo: work.repo,
+      base_branch: 'main',
+      message: FIRST,
+    });
+    const disturbed = disturb(created.id);
+    await settled(created.id, (s) => s.state === 'IDLE' && s.turns.length === 1);
+    await again(() => client.sessions.suspend(created.id));
+    await settled(created.id, (s) => s.state === 'SUSPENDED');
+    await again(() =>
+      client.sessions.send(created.id, { message: SECOND }, { idempotencyKey: `${name}-second` }),
+    );
+    await settled(created.id, (s) => s.state === 'IDLE' && s.turns.length === 2);
+    await disturbed;
+    const end = await settled(created.id, (s) => s.state === 'IDLE');
+    const look = (script: string): Promise<string> => again(() => shell(client, created.id, script));
+    return {
+      state: end.state,
+      turns: end.turns.map((turn) => ({
+        outcome: turn.outcome,
+        conversation: turn.conversation,
+        checkpointed: turn.checkpoint_id !== null,
+      })),
+      queue: end.queue,
+      attention: end.attention,
+      complete: end.checkpoints.every((c) => c.complete),
+      files: await look('cat done.txt notes.txt'),
+      status: await look('git status --porcelain'),
+      // The harness's own words: how many messages of the conversation it was sent.
+      remembers: await look('cat ~/.fake-harness/sessions/*.jsonl').then((t) => t.includes('first done')),
+    };
+  }
+
+  /** The session at a place, over restarts of everything. */
+  function settled(id: string, at: (s: SessionDocument) => boolean): Promise<SessionDocument> {
+    return again(() => sessionWhere(client, id, at, WAIT_SECONDS * 1000));
+  }
+
+  /** A person tries again when hangar was away; each call here may be repeated. */
+  async function again<T>(call: () => Promise<T>): Promise<T> {
+    const deadline = Date.now() + WAIT_SECONDS * 1000;
+    for (;;) {
+      try {
+        return await call();
+      } catch (error) {
+        const { code } = error as { code?: string };
+        if ((code !== 'unavailable' && code !== 'conflict') || Date.now() > deadline) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    }
+  }
+
+  /** True as soon as the session's log has the event. */
+  async function firstEvent(id: string, type: string): Promise<boolean> {
+    const controller = new AbortController();
+    try {
+      for await (const event of client.events.session(id, { signal: controller.signal }))
+        if (event.type === type) return true;
+      return false;
+    } finally {
+      controller.abort();
+    }
+  }
+});
+
+function mulberry32(start: number): () => number {
+  let state = start;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
