@@ -84,7 +84,11 @@ describe(`seed 000, section 8, on ${SHAPE}`, () => {
     it('2. send a follow-up: a new sandbox has the commit, the change and the file, and the harness was invoked with its resume flag and the same conversation id.', async () => {
       const first = work.model.requests().length;
       const message = `what is the word, ${harness}?`;
-      const after = await client.sessions.sendAndWait(name, { message }, { waitSeconds: WAIT_SECONDS });
+      const after = await client.sessions.sendAndWait(
+        name,
+        { message },
+        { waitSeconds: WAIT_SECONDS },
+      );
       expect(after.turns.at(-1)).toMatchObject({
         outcome: 'succeeded',
         conversation: 'native',
@@ -152,7 +156,9 @@ describe(`seed 000, section 8, on ${SHAPE}`, () => {
       expect(continued.attention.at(-1)).toMatchObject({ kind: 'lost_state' });
       expect(continued.attention.at(-1)?.text).toContain('1 turn older');
       expect(continued.turns).toHaveLength(turns);
-      expect(await shell(client, name, 'cat u.txt; git log -1 --format=%s')).toBe('loose\nsecond\n');
+      expect(await shell(client, name, 'cat u.txt; git log -1 --format=%s')).toBe(
+        'loose\nsecond\n',
+      );
     }, 180_000);
   });
 

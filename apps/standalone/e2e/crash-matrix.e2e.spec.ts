@@ -76,19 +76,23 @@ describe(`kill -9 of every hangar process (${SHAPE}, seed ${seed})`, () => {
     });
   });
 
-  it.each(STEPS)('at %s: the end is that of an undisturbed run', async (step) => {
-    const name = `at-${step.toLowerCase()}`;
-    let killed = 0;
-    const end = await story(name, async (id) => {
-      const seen = await firstEvent(id, step);
-      if (!seen || killed) return;
-      killed += 1;
-      await system.kill();
-      await system.up();
-    });
-    expect(killed).toBe(1);
-    expect(end).toEqual(undisturbed);
-  }, 120_000);
+  it.each(STEPS)(
+    'at %s: the end is that of an undisturbed run',
+    async (step) => {
+      const name = `at-${step.toLowerCase()}`;
+      let killed = 0;
+      const end = await story(name, async (id) => {
+        const seen = await firstEvent(id, step);
+        if (!seen || killed) return;
+        killed += 1;
+        await system.kill();
+        await system.up();
+      });
+      expect(killed).toBe(1);
+      expect(end).toEqual(undisturbed);
+    },
+    120_000,
+  );
 
   it('at random moments: the end is that of an undisturbed run', async () => {
     const random = mulberry32(seed);
@@ -104,10 +108,7 @@ describe(`kill -9 of every hangar process (${SHAPE}, seed ${seed})`, () => {
   }, 180_000);
 
   /** Creates, works, suspends, resumes by a message, works; `disturb` does its worst meanwhile. */
-  async function story(
-    name: string,
-    disturb: (id: string) => Promise<void>,
-  ): Promise<object> {
+  async function story(name: string, disturb: (id: string) => Promise<void>): Promise<object> {
     const created = await client.sessions.create({
       name,
       environment: 'default',
@@ -126,7 +127,8 @@ describe(`kill -9 of every hangar process (${SHAPE}, seed ${seed})`, () => {
     await settled(created.id, (s) => s.state === 'IDLE' && s.turns.length === 2);
     await disturbed;
     const end = await settled(created.id, (s) => s.state === 'IDLE');
-    const look = (script: string): Promise<string> => again(() => shell(client, created.id, script));
+    const look = (script: string): Promise<string> =>
+      again(() => shell(client, created.id, script));
     return {
       state: end.state,
       turns: end.turns.map((turn) => ({
@@ -140,7 +142,9 @@ describe(`kill -9 of every hangar process (${SHAPE}, seed ${seed})`, () => {
       files: await look('cat done.txt notes.txt'),
       status: await look('git status --porcelain'),
       // The harness's own words: how many messages of the conversation it was sent.
-      remembers: await look('cat ~/.fake-harness/sessions/*.jsonl').then((t) => t.includes('first done')),
+      remembers: await look('cat ~/.fake-harness/sessions/*.jsonl').then((t) =>
+        t.includes('first done'),
+      ),
     };
   }
 
@@ -167,7 +171,10 @@ describe(`kill -9 of every hangar process (${SHAPE}, seed ${seed})`, () => {
   async function firstEvent(id: string, type: string): Promise<boolean> {
     const controller = new AbortController();
     try {
-      for await (const event of client.events.session(id, { signal: controller.signal }))
+      for await (const event of client.events.session(id, {
+        lastEventId: '0',
+        signal: controller.signal,
+      }))
         if (event.type === type) return true;
       return false;
     } finally {

@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HangarClient } from '@hangar/client';
 import type { SessionDocument } from '@hangar/contracts';
-import { startModelServer, type ModelServer } from '../../../tools/model-server/src/model-server.ts';
+import {
+  startModelServer,
+  type ModelServer,
+} from '../../../tools/model-server/src/model-server.ts';
 
 /** A real repository, a scripted model, and what a run needs to reach it. */
 export interface Workplace {

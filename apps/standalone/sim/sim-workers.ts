@@ -155,7 +155,7 @@ function capture(world: SimWorld, task: Task, chance: (p: number) => boolean): b
     const units = [...computer.tree];
     const isComplete = units.length === 0 || !chance(0.15);
     if (!isComplete) units.pop();
-    world.contents.set(task.id, { units, isComplete, isCorrupt: chance(0.04) });
+    world.contents.set(task.id, { units, isComplete, isCorrupt: chance(0.1) });
     task.step = 0;
     return false;
   }

@@ -173,7 +173,9 @@ async function main(): Promise<void> {
     await stop();
   }
   await clean();
-  say(`\nDone, and cleaned up. Kept for the next time: ${near(join(home, 'harnesses'))} (pi itself).`);
+  say(
+    `\nDone, and cleaned up. Kept for the next time: ${near(join(home, 'harnesses'))} (pi itself).`,
+  );
   say('To use it for real: npm start');
 }
 

@@ -5,6 +5,9 @@ import { closeOnSignal, readConfig } from '@hangar/service-kit';
 import { TOKEN_FILE } from './local-keys.ts';
 import { startStack } from './stack.ts';
 
+// Nest's logger is one a process; the services are told apart by what they say.
+process.env['OTEL_SERVICE_NAME'] ??= 'hangar';
+
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
 try {

@@ -30,9 +30,7 @@ export async function startServers(config: Config): Promise<Servers> {
   if (database.status === 'rejected' || bus.status === 'rejected') {
     for (const started of [database, bus])
       if (started.status === 'fulfilled') await started.value?.stop();
-    throw database.status === 'rejected'
-      ? database.reason
-      : (bus as PromiseRejectedResult).reason;
+    throw database.status === 'rejected' ? database.reason : (bus as PromiseRejectedResult).reason;
   }
   const [postgres, nats] = [database.value, bus.value];
   const ioPort = await choosePort(0, join(config.state, 'io-port'));

@@ -44,8 +44,7 @@ export async function startStack(
       startRuns(config, { ...common, envVars }),
       startGatewayService(config, { port: config.port, onError }),
     ]);
-    for (const service of started)
-      if (service.status === 'fulfilled') parts.push(service.value);
+    for (const service of started) if (service.status === 'fulfilled') parts.push(service.value);
     const failed = started.find((service) => service.status === 'rejected');
     if (failed) throw failed.reason;
     const gateway = started[4];

@@ -73,6 +73,7 @@ export {
   type Scope,
   branchSchema,
   environmentNameSchema,
+  formSchema,
   harnessNameSchema,
   ownerSchema,
   queryNumber,

@@ -9,7 +9,6 @@ import { SandboxCallsService, type CheckpointExport } from './checkpoints/sandbo
 import { Commands } from './commands.ts';
 import { EnvironmentReader } from './environments/environment.reader.ts';
 import { EnvironmentsService } from './environments/environments.service.ts';
-import { IdempotencyKey } from './idempotency/idempotency-key.row.ts';
 import { Idempotency } from './idempotency/idempotency.ts';
 import { LimitsService } from './limits/limits.service.ts';
 import { EventOwners } from './live/event.document.ts';
@@ -66,7 +65,7 @@ export function gatewayParts(
   const signal = new LogSignal(log.wake);
   const watch = new ViewWatch(projector, signal);
   const commands = new Commands(createCommandClient({ nats: log.nats }));
-  const idempotency = new Idempotency(source.getRepository(IdempotencyKey), vault);
+  const idempotency = new Idempotency(pool, vault);
   const reader = new SessionReader(source);
   const environments = new EnvironmentReader(source);
   const access = new AccessLog(pool, store);
@@ -92,7 +91,7 @@ export function gatewayParts(
     sessions: new SessionsService({ ...shared, reader, environments }),
     sandboxCalls: new SandboxCallsService({ reader, commands, sandboxIo, checkpointExport }),
     environments: new EnvironmentsService({ ...shared, reader: environments }),
-    secrets: new SecretsService({ pool, vault, log: access, now }),
+    secrets: new SecretsService({ pool, vault, log: access, idempotency, now }),
     tokens: new TokensService({ tokens, log: access, idempotency, clock: systemClock }),
     limits: new LimitsService(environments, settings),
     audit: new AuditService({ pool, store, reader }),

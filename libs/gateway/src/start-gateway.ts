@@ -34,7 +34,7 @@ export async function startGateway(options: GatewayOptions): Promise<Service> {
   const projector = createViewProjector({ pool: log.pool, wake: log.wake, onError });
   projector.start();
   const parts = gatewayParts(options, source, projector);
-  const views = viewsCheck(parts, () => projector.caughtUp());
+  const views = viewsCheck(() => projector.caughtUp());
   const closeParts = async (): Promise<void> => {
     parts.signal.close();
     await projector.stop();
@@ -78,7 +78,7 @@ async function closeAll(
 }
 
 /** Ready once everything that was committed can be read. */
-const viewsCheck = (_parts: GatewayParts, caughtUp: () => Promise<void>): HealthCheck => ({
+const viewsCheck = (caughtUp: () => Promise<void>): HealthCheck => ({
   name: 'read_models',
   check: async (signal) => {
     await Promise.race([

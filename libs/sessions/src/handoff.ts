@@ -1,8 +1,7 @@
 import { HANDOFF_BYTES_MAX } from '@hangar/contracts';
-import { clip } from './clip.ts';
+import { TURN_TEXT_CHARACTERS_MAX, clip } from './clip.ts';
 import type { Session } from './session.ts';
 
-const MESSAGE_CHARACTERS_MAX = 2000;
 /** Room for the line that says how many turns are left out. */
 const OMITTED_BYTES_MAX = 64;
 
@@ -16,12 +15,12 @@ export function handoffText(s: Session): string {
   const first = turns[0];
   if (!first) return '';
   const account = (t: (typeof turns)[number]): string =>
-    `Turn ${t.number} (${t.outcome}):\nMessage: ${clip(t.message, MESSAGE_CHARACTERS_MAX)}\n` +
-    `Summary: ${clip(t.summary || '(none)', MESSAGE_CHARACTERS_MAX)}\n`;
+    `Turn ${t.number} (${t.outcome}):\nMessage: ${clip(t.message, TURN_TEXT_CHARACTERS_MAX)}\n` +
+    `Summary: ${clip(t.summary || '(none)', TURN_TEXT_CHARACTERS_MAX)}\n`;
   const head =
     'You continue work that another conversation began. That conversation is not available; ' +
     'this is a summary of it, and details are missing. The files are as they were left.\n\n' +
-    `Original task: ${clip(first.message, MESSAGE_CHARACTERS_MAX)}\n` +
+    `Original task: ${clip(first.message, TURN_TEXT_CHARACTERS_MAX)}\n` +
     `Branch: ${s.branch}\nWorking directory: ${s.cwd}\n\n`;
   let tail = '';
   let left = 0;

@@ -13,9 +13,7 @@ export interface BundleHeader {
 const HEADER_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Reads only as much of the part as the header is long. Throws ArchiveRefused. */
-export async function readBundleHeader(
-  source: AsyncIterable<Uint8Array>,
-): Promise<BundleHeader> {
+export async function readBundleHeader(source: AsyncIterable<Uint8Array>): Promise<BundleHeader> {
   let head: Buffer = Buffer.alloc(0);
   for await (const chunk of source) {
     head = Buffer.concat([head, chunk]);

@@ -8,7 +8,10 @@ import { isObjectId, isRefName } from './ref-names.ts';
 const PATHS_MAX = 100_000;
 const TEXT_MAX = 16_384;
 
-const text = z.string().max(TEXT_MAX).refine((value) => !value.includes('\0'), 'a zero byte');
+const text = z
+  .string()
+  .max(TEXT_MAX)
+  .refine((value) => !value.includes('\0'), 'a zero byte');
 const objectId = z.string().refine(isObjectId, 'not an object id');
 const checkpointId = z.string().regex(SESSION_PART_ID_PATTERN);
 const sessionId = z.string().regex(SESSION_ID_PATTERN);

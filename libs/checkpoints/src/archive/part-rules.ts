@@ -37,9 +37,7 @@ export function codecOf(head: Buffer): StoredCodec {
 }
 
 /** The uncompressed bytes of a stored part. Errors of the codec surface as `corrupt`. */
-export async function* unpackStream(
-  source: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
+export async function* unpackStream(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const iterator = source[Symbol.asyncIterator]();
   let head: Buffer = Buffer.alloc(0);
   while (head.length < 4) {

@@ -1,14 +1,20 @@
 /** git's rules for names of refs (git-check-ref-format), for names that come from outside. */
 
-// eslint-disable-next-line no-control-regex -- control characters are what is forbidden
+const FORBIDDEN = /[ ~^:?*[\\]/;
+const isControl = (character: string): boolean => character < ' ' || character === '\x7f';
 
-const FORBIDDEN = /[\x00-\x20\x7f~^:?*[\\]/;
 /** A path of a ref on disk must stay usable. */
 const REF_BYTES_MAX = 1024;
 
 export function isRefName(name: string): boolean {
   if (!name.startsWith('refs/') || name.length > REF_BYTES_MAX) return false;
-  if (FORBIDDEN.test(name) || name.includes('..') || name.includes('@{')) return false;
+  if (
+    FORBIDDEN.test(name) ||
+    Array.from(name).some(isControl) ||
+    name.includes('..') ||
+    name.includes('@{')
+  )
+    return false;
   if (name.endsWith('.')) return false;
   return name
     .split('/')

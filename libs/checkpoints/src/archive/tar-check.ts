@@ -161,8 +161,7 @@ class TarChecker {
     if (sparse && pax.get('GNU.sparse.major') !== '1') {
       throw new ArchiveRefused('refused', 'only the newest form of sparse files is allowed');
     }
-    const rawName =
-      pax.get('GNU.sparse.name') ?? pax.get('path') ?? this.#longName ?? header.name;
+    const rawName = pax.get('GNU.sparse.name') ?? pax.get('path') ?? this.#longName ?? header.name;
     return {
       path: this.#cleanName(rawName, 'name'),
       kind,

@@ -45,7 +45,10 @@ function number(block: Buffer, from: number, bytes: number): number {
     }
     return Number(value);
   }
-  const digits = block.toString('latin1', from, from + bytes).replace(/[\0 ]+$/, '').trim();
+  const digits = block
+    .toString('latin1', from, from + bytes)
+    .replace(/[\0 ]+$/, '')
+    .trim();
   if (digits === '') return 0;
   if (!/^[0-7]+$/.test(digits)) throw new ArchiveRefused('corrupt', 'a tar header is damaged');
   return Number.parseInt(digits, 8);
@@ -85,10 +88,7 @@ export function parsePax(body: Buffer): Map<string, string> {
     if (!sound || at + length > body.length || body[at + length - 1] !== 0x0a) {
       throw new ArchiveRefused('corrupt', 'a pax header is damaged');
     }
-    records.set(
-      record.toString('latin1', 0, equals),
-      record.toString('latin1', equals + 1),
-    );
+    records.set(record.toString('latin1', 0, equals), record.toString('latin1', equals + 1));
     at += length;
   }
   return records;

@@ -34,6 +34,9 @@ export function prerequisitesOf(path: string): string[] {
   return head.split('\n').flatMap((line) => /^-([0-9a-f]+)/.exec(line)?.[1] ?? []);
 }
 
+/** Where the pack begins, behind the header's empty line. */
+export const packOffset = (path: string): number => readBundleHeader(path).length + 1;
+
 function readBundleHeader(path: string): string {
   const file = openSync(toFs(path), 'r');
   try {
@@ -67,7 +70,10 @@ export async function writeBasePack(
     input: `${prerequisites.join('\n')}\n`,
   });
   const part = writer.open('base.pack', 'none');
-  const ids = listed.stdout.toString('latin1').split('\n').filter((line) => line !== '');
+  const ids = listed.stdout
+    .toString('latin1')
+    .split('\n')
+    .filter((line) => line !== '');
   const packed = await shadow.git(['pack-objects', '-q', '--stdout'], {
     input: ids.map((line) => `${line.split(' ')[0]}\n`).join(''),
     output: part.streams,
@@ -80,4 +86,3 @@ export async function writeBasePack(
     reason: `no copy of the base commit was made, so the remote must keep it: ${line}`,
   });
 }
-

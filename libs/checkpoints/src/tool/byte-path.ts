@@ -3,8 +3,8 @@
  * which compares and sorts like the bytes do and survives JSON. Only the system calls see buffers.
  */
 
-// eslint-disable-next-line no-control-regex -- the question is exactly whether a byte is ASCII
-const ASCII = /^[\x00-\x7f]*$/;
+const NOT_ASCII = /[\u0080-\uffff]/;
+const ASCII = { test: (text: string): boolean => !NOT_ASCII.test(text) };
 
 /** What the fs functions take: the string itself when it is ASCII (faster), else its bytes. */
 export const toFs = (path: string): string | Buffer =>

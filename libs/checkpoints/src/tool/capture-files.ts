@@ -89,12 +89,7 @@ export function captureFingerprint(request: ObserveRequest): string {
   const work = fromText(request.work);
   const home = fromText(request.home);
   const paths = listFiles(work, { skipped: [], warnings: [] });
-  return fingerprintOf(
-    work,
-    home,
-    paths,
-    listConversation(home, request.conversation_directories),
-  );
+  return fingerprintOf(work, home, paths, listConversation(home, request.conversation_directories));
 }
 
 function listFiles(work: string, notes: ArchiveNotes): string[] {

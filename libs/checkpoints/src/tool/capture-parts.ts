@@ -2,7 +2,7 @@ import { prerequisitesOf, writeBasePack, writeBundle } from './bundle.ts';
 import { collectChanges, DIFF } from './changes.ts';
 import type { CaptureRequest, KeptCounts, SkippedEntry, WarningEntry } from './contract.ts';
 import { noteFileMetadata } from './file-metadata.ts';
-import { fitBundle } from './fit-bundle.ts';
+import { dropMissing, fitBundle } from './fit-bundle.ts';
 import { buildGitState } from './git-state.ts';
 import { findLargeObjects } from './large-files.ts';
 import type { Observation } from './observe.ts';
@@ -132,7 +132,10 @@ async function writeObjects(
   writer: PartWriter,
 ): Promise<{ prerequisites: string[] }> {
   const { shadow, repository } = snapshot.observation;
-  const first = await writeBundle(shadow, snapshot.roots, writer);
+  const first = await writeBundle(shadow, snapshot.roots, writer).catch(async (error: unknown) => {
+    if (!(await dropMissing(snapshot))) throw error;
+    return writeBundle(shadow, snapshot.roots, writer);
+  });
   if (first.size > request.caps.part_bytes_max) await fitBundle(request, snapshot, writer);
   await writer.adopt('repo.bundle');
   const prerequisites = prerequisitesOf(writer.path('repo.bundle'));
@@ -168,8 +171,7 @@ async function writeViews(
 ): Promise<string | null> {
   const { observation, trees, notes } = snapshot;
   const { shadow, repository, untracked } = observation;
-  const empty = writeEmptyTree(shadow);
-  const head = repository.headId ?? (await empty);
+  const head = repository.headId ?? (await writeEmptyTree(shadow));
   const base = await findBase(shadow, repository, request.base_branch);
   const [patch, changes] = await Promise.all([
     shadow.git([...DIFF, '-p', '--binary', head, trees.view], {

@@ -79,4 +79,3 @@ function pin(work: string): string {
   const file = index ? `${index.ino} ${index.size} ${index.mtimeNs} ${index.ctimeNs}` : 'none';
   return [repository.headText, file, stash ?? '', refs].join('\n');
 }
-

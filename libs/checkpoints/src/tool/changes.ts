@@ -34,10 +34,7 @@ export interface ChangesInput {
   untracked: readonly string[];
 }
 
-export async function collectChanges(
-  shadow: Shadow,
-  input: ChangesInput,
-): Promise<ChangesReport> {
+export async function collectChanges(shadow: Shadow, input: ChangesInput): Promise<ChangesReport> {
   const pairs: [ChangeArea, string | null, string][] = [
     ['committed', input.base, input.head],
     ['staged', input.head, input.index],

@@ -128,7 +128,11 @@ const quoteValue = (value: string): string => {
 };
 
 /** Splits `section.sub.section.name`; the subsection may hold dots. */
-export function splitKey(key: string): { section: string; subsection: string | null; name: string } {
+export function splitKey(key: string): {
+  section: string;
+  subsection: string | null;
+  name: string;
+} {
   const first = key.indexOf('.');
   const last = key.lastIndexOf('.');
   return {

@@ -20,6 +20,9 @@ export interface Conversions {
   largeFilePaths: Set<string>;
 }
 
+/** In a larger tree sizes are compared only when a conversion is configured at all. */
+const UNCONDITIONAL_FILES_MAX = 5000;
+const CONVERTING_TEXT = /(?:^|\s)(?:text|crlf|eol)\b|filter|ident|working-tree-encoding|\[attr\]/m;
 const CONVERTING = /filter|ident|working-tree-encoding|\[attr\]/;
 
 export async function findConversions(
@@ -29,10 +32,13 @@ export async function findConversions(
   files: readonly TrackedFile[],
 ): Promise<Conversions> {
   const result: Conversions = { converted: [], largeFiles: [], largeFilePaths: new Set() };
+  const sources = attributeSources(shadow, repository, home, files);
+  const possible = files.length <= UNCONDITIONAL_FILES_MAX || mayConvert(repository, home, sources);
+  if (!possible) return result;
   const clean = files.filter((file) => file.statClean && file.kind === 'file');
   const [sizes, attributes] = await Promise.all([
     blobSizes(shadow, clean),
-    convertingAttributes(shadow, repository, home, files),
+    convertingAttributes(shadow, sources, files),
   ]);
   for (const path of attributes.largeFiles) result.largeFilePaths.add(path);
   for (const file of clean) {
@@ -48,8 +54,8 @@ export async function findConversions(
 async function blobSizes(
   shadow: Shadow,
   files: readonly TrackedFile[],
-): Promise<Map<string, bigint>> {
-  const sizes = new Map<string, bigint>();
+): Promise<Map<string, number>> {
+  const sizes = new Map<string, number>();
   if (files.length === 0) return sizes;
   const ids = new Set(files.map((file) => file.entry!.id));
   const input = `${[...ids].join('\n')}\n`;
@@ -58,18 +64,23 @@ async function blobSizes(
   for (const line of stdout.toString('latin1').split('\n')) {
     const space = line.indexOf(' ');
     const size = line.slice(space + 1);
-    if (space > 0 && size !== 'missing') sizes.set(line.slice(0, space), BigInt(size));
+    if (space > 0 && size !== 'missing') sizes.set(line.slice(0, space), Number(size));
   }
   return sizes;
 }
 
-async function convertingAttributes(
+interface AttributeSources {
+  info: string | null;
+  userFile: string;
+  texts: string[];
+}
+
+function attributeSources(
   shadow: Shadow,
   repository: Repository,
   home: string,
   files: readonly TrackedFile[],
-): Promise<{ converted: Set<string>; largeFiles: string[] }> {
-  const found = { converted: new Set<string>(), largeFiles: [] as string[] };
+): AttributeSources {
   const info = readText(joinPath(repository.commonDirectory, 'info/attributes'));
   const all = [...userConfig(home), ...repository.config];
   const named = configValue(all, 'core.attributesfile');
@@ -77,15 +88,32 @@ async function convertingAttributes(
     named === undefined
       ? joinPath(home, '.config/git/attributes')
       : expandHome(named, home, repository.work);
-  const sources = [info, readText(userFile)];
-  for (const file of files) {
-    if (file.path === '.gitattributes' || file.path.endsWith('/.gitattributes')) {
-      sources.push(readText(joinPath(shadow.work, file.path)));
-    }
-  }
   // An untracked .gitattributes at the top is in force as well.
-  sources.push(readText(joinPath(shadow.work, '.gitattributes')));
-  if (!sources.some((text) => text !== null && CONVERTING.test(text))) return found;
+  const places = new Set(['.gitattributes']);
+  for (const { path } of files) if (path.endsWith('/.gitattributes')) places.add(path);
+  const texts = [info, readText(userFile)];
+  for (const path of places) texts.push(readText(joinPath(shadow.work, path)));
+  return { info, userFile, texts: texts.filter((text) => text !== null) };
+}
+
+/** Whether any setting or attribute could make the bytes on disk differ from a blob. */
+function mayConvert(repository: Repository, home: string, sources: AttributeSources): boolean {
+  const settings = [...userConfig(home), ...repository.config];
+  const converting = settings.some(
+    ({ key, value }) =>
+      key === 'core.eol' || (key === 'core.autocrlf' && value !== 'false' && value !== '0'),
+  );
+  return converting || sources.texts.some((text) => CONVERTING_TEXT.test(text));
+}
+
+async function convertingAttributes(
+  shadow: Shadow,
+  sources: AttributeSources,
+  files: readonly TrackedFile[],
+): Promise<{ converted: Set<string>; largeFiles: string[] }> {
+  const { info, userFile } = sources;
+  const found = { converted: new Set<string>(), largeFiles: [] as string[] };
+  if (!sources.texts.some((text) => CONVERTING.test(text))) return found;
   const directory = joinPath(shadow.directory, 'attributes');
   makeAttributesDirectory(directory, shadow, info);
   const paths = files.filter((file) => !file.gitlink).map((file) => `${file.path}\0`);

@@ -44,21 +44,21 @@ const MARKED = /^-[rwxsStT-]{9}\* \S+ +\d+ \S+ \S+ (.*)$/gm;
 
 /** Hard links survive only between files of one archive. */
 function noteHardLinks(observation: Observation, warnings: WarningEntry[]): void {
-  const names = new Map<bigint, string[]>();
-  const note = (path: string, inode: bigint): void => {
+  const names = new Map<number, string[]>();
+  const note = (path: string, inode: number): void => {
     names.set(inode, [...(names.get(inode) ?? []), path]);
   };
   let tracked = false;
   for (const file of observation.tracked.files.values()) {
-    if (file.kind !== 'file' || file.stat!.nlink < 2n) continue;
+    if (file.kind !== 'file' || file.stat!.nlink < 2) continue;
     note(file.path, file.stat!.ino);
     tracked = true;
   }
   if (!tracked) return;
   for (const path of observation.untracked.files) {
     const full = toFs(joinPath(observation.work, path));
-    const stat = statSync(full, { bigint: true, throwIfNoEntry: false });
-    if (stat?.isFile() && stat.nlink > 1n) note(path, stat.ino);
+    const stat = statSync(full, { throwIfNoEntry: false });
+    if (stat?.isFile() && stat.nlink > 1) note(path, stat.ino);
   }
   for (const group of names.values()) {
     warnings.push({

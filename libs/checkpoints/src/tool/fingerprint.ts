@@ -34,8 +34,14 @@ export function computeFingerprint(input: FingerprintInput): string {
   if (repository) {
     add('head', [repository.headText, repository.headId ?? '']);
     const refs = repository.refs.filter((ref) => isLocalRef(ref.name));
-    add('refs', refs.flatMap((ref) => [ref.name, ref.id]));
-    add('config', repository.config.flatMap((entry) => [entry.key, entry.value ?? '']));
+    add(
+      'refs',
+      refs.flatMap((ref) => [ref.name, ref.id]),
+    );
+    add(
+      'config',
+      repository.config.flatMap((entry) => [entry.key, entry.value ?? '']),
+    );
   }
   const entries = index?.entries ?? [];
   add(
@@ -47,14 +53,17 @@ export function computeFingerprint(input: FingerprintInput): string {
     }),
   );
   const operation = input.files.filter((file) => !file.path.startsWith('logs/'));
-  add('state', operation.flatMap((file) => [file.path, `${file.mode}`, file.content]));
+  add(
+    'state',
+    operation.flatMap((file) => [file.path, `${file.mode}`, file.content]),
+  );
   const tracked: string[] = [];
   for (const file of scan?.files.values() ?? []) {
     const { stat } = file;
     tracked.push(
       stat === null || file.kind === 'directory'
         ? `${file.kind} ${file.path}`
-        : `${stat.size} ${stat.mtimeNs} ${stat.mode} ${file.path}`,
+        : `${stat.size} ${stat.mtimeMs} ${stat.mode} ${file.path}`,
     );
   }
   add('tracked', tracked);

@@ -1,10 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { joinPath, splitNul, toFs, toReport } from './byte-path.ts';
 import { writeBundle } from './bundle.ts';
-import type { CaptureRequest } from './contract.ts';
+import type { CaptureRequest, SkippedEntry } from './contract.ts';
 import type { Snapshot } from './capture-parts.ts';
-import { serialiseIndex } from './index-file.ts';
+import { MODE_GITLINK, serialiseIndex } from './index-file.ts';
 import type { PartWriter } from './part-writer.ts';
+import { objectTypes } from './roots.ts';
 import { gitOrThrow, writeCommit, type Shadow } from './shadow.ts';
 import { writeIndexTrees, writeWorktreeTrees } from './snapshot-trees.ts';
 
@@ -20,13 +21,15 @@ export async function fitBundle(
   writer: PartWriter,
 ): Promise<void> {
   const cap = request.caps.part_bytes_max;
-  for (const step of [dropTags, dropWorktree, dropStaged]) {
-    const { size } = await writeBundle(snapshot.observation.shadow, snapshot.roots, writer);
-    if (size <= cap) return;
-    if (!(await step(snapshot, size - cap))) continue;
-    const after = await writeBundle(snapshot.observation.shadow, snapshot.roots, writer);
-    if (after.size <= cap) return;
-  }
+  const { shadow } = snapshot.observation;
+  const measure = async (): Promise<number> =>
+    (await writeBundle(shadow, snapshot.roots, writer)).size;
+  let size = await measure();
+  await dropTags(snapshot, size, writer);
+  size = await measure();
+  if (size > cap && (await dropWorktree(snapshot, size - cap))) size = await measure();
+  if (size > cap && (await dropStaged(snapshot, size - cap))) size = await measure();
+  if (size <= cap) return;
   snapshot.notes.warnings.push({
     path: 'repo.bundle',
     reason: 'over the cap: commits are never left out, so the part is stored whole',
@@ -34,19 +37,25 @@ export async function fitBundle(
 }
 
 /** Tags go by name and id only; the restore looks for them in the fresh clone. */
-async function dropTags(snapshot: Snapshot): Promise<boolean> {
+async function dropTags(snapshot: Snapshot, sizeBefore: number, writer: PartWriter): Promise<void> {
   const { roots, observation, notes } = snapshot;
   const tags = observation.repository.refs.filter((ref) => ref.name.startsWith('refs/tags/'));
   const ids = new Set(tags.map((ref) => ref.id));
-  const before = roots.refs.length;
-  roots.refs = roots.refs.filter(
-    (ref) => !(ref.name.startsWith('refs/hangar/r/') && ids.has(ref.id)),
-  );
-  if (roots.refs.length === before) return false;
-  for (const ref of tags) {
+  for (const ref of observation.repository.refs) {
+    if (!ref.name.startsWith('refs/tags/')) ids.delete(ref.id);
+  }
+  const before = roots.refs;
+  roots.refs = before.filter((ref) => !(ref.name.startsWith('refs/hangar/r/') && ids.has(ref.id)));
+  if (roots.refs.length === before.length) return;
+  const { size } = await writeBundle(observation.shadow, roots, writer);
+  // Tags on commits that are there anyway cost nothing: they stay.
+  if (size > sizeBefore * 0.99) {
+    roots.refs = before;
+    return;
+  }
+  for (const ref of tags.filter((tag) => ids.has(tag.id))) {
     notes.skipped.push({ path: toReport(ref.name), bytes: 0, reason: 'part_cap' });
   }
-  return true;
 }
 
 interface Candidate {
@@ -56,8 +65,8 @@ interface Candidate {
 }
 
 /** The largest first until they make up for the excess. */
-function largest(candidates: Candidate[], excess: number): Candidate[] {
-  const chosen: Candidate[] = [];
+function largest<T extends Candidate>(candidates: T[], excess: number): T[] {
+  const chosen: T[] = [];
   let freed = 0;
   for (const item of candidates.sort((a, b) => b.stored - a.stored)) {
     if (freed >= excess) break;
@@ -90,59 +99,101 @@ function keepBack(snapshot: Snapshot, path: string): void {
   if (observation.tracked.files.get(path)?.entry === null) content.gone.push(path);
 }
 
-/** Staged content goes back to what HEAD has; the file on disk, when it is the same, goes too. */
 async function dropStaged(snapshot: Snapshot, excess: number): Promise<boolean> {
-  const { observation, notes, content } = snapshot;
-  const { shadow, index, repository } = observation;
-  if (index === null) return false;
-  const staged = await stagedBlobs(shadow, repository.headId, snapshot.trees.index);
-  const chosen = largest(staged, excess);
+  const staged = await stagedFiles(snapshot);
+  const chosen = largest(await measureBlobs(snapshot.observation.shadow, staged), excess);
   if (chosen.length === 0) return false;
-  const old = new Map(staged.map((item) => [item.path, item]));
-  const dropped = new Set(chosen.map((item) => item.path));
-  const entries = index.entries.flatMap((entry) => {
-    if (!dropped.has(entry.path) || entry.stage !== 0) return [entry];
-    const { oldMode, oldId } = old.get(entry.path)!;
-    if (oldMode === 0) return [];
-    return [{ ...entry, mode: oldMode, id: oldId }];
-  });
-  index.entries = entries;
-  const present = new Map(entries.map((entry) => [entry.path, entry]));
-  for (const item of chosen) {
-    notes.skipped.push({ path: toReport(item.path), bytes: item.bytes, reason: 'part_cap' });
-    const file = observation.tracked.files.get(item.path);
-    if (file) file.entry = present.get(item.path) ?? null;
-    if (!content.changed.some((changed) => changed.path === item.path)) {
-      keepBack(snapshot, item.path);
-    }
-  }
-  const bytes = serialiseIndex(entries, shadow.format, null);
-  writeFileSync(toFs(joinPath(shadow.directory, 'index')), bytes);
-  await rebuild(snapshot);
+  await dropFromIndex(snapshot, chosen, 'part_cap');
   return true;
 }
 
-async function stagedBlobs(
-  shadow: Shadow,
-  head: string | null,
-  indexTree: string,
-): Promise<(Candidate & { oldMode: number; oldId: string })[]> {
-  const from = head ?? (await emptyTree(shadow));
-  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', from, indexTree];
-  const fields = splitNul(await gitOrThrow(shadow, args));
-  const found: { path: string; oldMode: number; oldId: string; id: string }[] = [];
-  for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [oldMode, , oldId, id, status] = fields[at]!.slice(1).split(' ');
-    if (status === 'D' || id === undefined) continue;
-    found.push({ path: fields[at + 1]!, oldMode: Number.parseInt(oldMode!, 8), oldId: oldId!, id });
+/**
+ * Staged content whose object is not in the repository (damage, an interrupted copy) must not cost
+ * the rest of the checkpoint. Returns whether there was any.
+ */
+export async function dropMissing(snapshot: Snapshot): Promise<boolean> {
+  const { shadow } = snapshot.observation;
+  const staged = await stagedFiles(snapshot);
+  const types = await objectTypes(
+    shadow,
+    staged.map((item) => item.id),
+  );
+  const missing = staged.filter((item) => item.mode !== MODE_GITLINK && !types.has(item.id));
+  if (missing.length === 0) return false;
+  await dropFromIndex(
+    snapshot,
+    missing.map((item) => ({ ...item, bytes: 0 })),
+    'unreadable',
+  );
+  return true;
+}
+
+/** Staged content goes back to what HEAD has; the file on disk, when it is the same, goes too. */
+async function dropFromIndex(
+  snapshot: Snapshot,
+  chosen: readonly (StagedFile & { bytes: number })[],
+  reason: SkippedEntry['reason'],
+): Promise<void> {
+  const { observation, notes, content } = snapshot;
+  const { shadow, index } = observation;
+  if (index === null) return;
+  const dropped = new Map(chosen.map((item) => [item.path, item]));
+  index.entries = index.entries.flatMap((entry) => {
+    const old = entry.stage === 0 ? dropped.get(entry.path) : undefined;
+    if (old === undefined) return [entry];
+    return old.oldMode === 0 ? [] : [{ ...entry, mode: old.oldMode, id: old.oldId }];
+  });
+  const present = new Map(index.entries.map((entry) => [entry.path, entry]));
+  for (const item of chosen) {
+    notes.skipped.push({ path: toReport(item.path), bytes: item.bytes, reason });
+    const file = observation.tracked.files.get(item.path);
+    if (file) file.entry = present.get(item.path) ?? null;
+    const onDisk = content.changed.some((changed) => changed.path === item.path);
+    if (!onDisk) keepBack(snapshot, item.path);
   }
-  const format = '%(objectname) %(objecttype) %(objectsize:disk) %(objectsize)';
+  const bytes = serialiseIndex(index.entries, shadow.format, null);
+  writeFileSync(toFs(joinPath(shadow.directory, 'index')), bytes);
+  await rebuild(snapshot);
+}
+
+interface StagedFile {
+  path: string;
+  mode: number;
+  id: string;
+  /** 0 when HEAD does not have the path. */
+  oldMode: number;
+  oldId: string;
+}
+
+async function stagedFiles(snapshot: Snapshot): Promise<StagedFile[]> {
+  const { shadow, repository, index } = snapshot.observation;
+  if (index === null) return [];
+  const from = repository.headId ?? (await emptyTree(shadow));
+  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', from, snapshot.trees.index];
+  const fields = splitNul(await gitOrThrow(shadow, args));
+  const found: StagedFile[] = [];
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [oldMode, mode, oldId, id, status] = fields[at]!.slice(1).split(' ');
+    if (status === 'D' || id === undefined) continue;
+    const octal = (text: string | undefined): number => Number.parseInt(text ?? '0', 8);
+    const modes = { mode: octal(mode), oldMode: octal(oldMode) };
+    found.push({ path: fields[at + 1]!, ...modes, oldId: oldId!, id });
+  }
+  return found;
+}
+
+async function measureBlobs(
+  shadow: Shadow,
+  files: readonly StagedFile[],
+): Promise<(StagedFile & Candidate)[]> {
+  if (files.length === 0) return [];
+  const format = '%(objecttype) %(objectsize:disk) %(objectsize)';
   const { stdout } = await shadow.git(['cat-file', '--buffer', `--batch-check=${format}`], {
-    input: `${found.map((item) => item.id).join('\n')}\n`,
+    input: `${files.map((item) => item.id).join('\n')}\n`,
   });
   const lines = stdout.toString('latin1').split('\n');
-  return found.flatMap((item, number) => {
-    const [, type, stored, bytes] = (lines[number] ?? '').split(' ');
+  return files.flatMap((item, number) => {
+    const [type, stored, bytes] = (lines[number] ?? '').split(' ');
     if (type !== 'blob') return [];
     return [{ ...item, stored: Number(stored), bytes: Number(bytes) }];
   });
@@ -172,4 +223,3 @@ async function rebuild(snapshot: Snapshot): Promise<void> {
     }
   }
 }
-

@@ -7,7 +7,7 @@ import type { WarningEntry } from './contract.ts';
 import type { IndexFile } from './index-file.ts';
 import type { NestedScan } from './nested-repositories.ts';
 import { isLocalRef, type Ref, type Repository, type SymbolicRef } from './repository.ts';
-import type { TrackedScan } from './tracked-files.ts';
+import { exactTime, splitTime, type TrackedScan } from './tracked-files.ts';
 import type { WorktreeContent } from './snapshot-trees.ts';
 
 /**
@@ -206,8 +206,6 @@ export function resolveUndoIds(body: Buffer, idBytes: number): string[] {
   return ids;
 }
 
-const NANOS = 1_000_000_000n;
-
 export interface StateInput {
   repository: Repository;
   index: IndexFile | null;
@@ -261,12 +259,13 @@ export function buildGitState(input: StateInput, warnings: WarningEntry[]): GitS
     nested_config: input.nested.configurations,
     large_files: input.largeFiles,
     kept_back: content.keptBack,
-    ...recordTimes(scan, content),
+    ...recordTimes(repository.work, scan, content),
   };
 }
 
 /** Times and modes; files in byte order of their paths. */
 function recordTimes(
+  work: string,
   scan: TrackedScan,
   content: WorktreeContent,
 ): Pick<GitState, 'times' | 'modes' | 'directory_times'> {
@@ -274,10 +273,12 @@ function recordTimes(
   const nanos: number[] = [];
   const modes: [string, number][] = [];
   for (const path of timedPaths(scan, content)) {
-    const stat = scan.files.get(path)!.stat!;
-    seconds.push(Number(stat.mtimeNs / NANOS));
-    nanos.push(Number(stat.mtimeNs % NANOS));
-    const mode = Number(stat.mode) & 0o7777;
+    const file = scan.files.get(path)!;
+    const stat = file.stat!;
+    const [whole, rest] = exactTime(work, file);
+    seconds.push(whole);
+    nanos.push(rest);
+    const mode = stat.mode & 0o7777;
     if (stat.isFile() && mode !== 0o644 && mode !== 0o755) modes.push([path, mode]);
   }
   const directoryTimes: [string, number, number][] = [];
@@ -285,8 +286,8 @@ function recordTimes(
     gitlink && kind === 'directory' && stat !== null ? [{ path, stat }] : [],
   );
   for (const { path, stat } of [...scan.directories.values(), ...gitlinks]) {
-    directoryTimes.push([path, Number(stat.mtimeNs / NANOS), Number(stat.mtimeNs % NANOS)]);
-    const mode = Number(stat.mode) & 0o7777;
+    directoryTimes.push([path, ...splitTime(stat.mtimeMs)]);
+    const mode = stat.mode & 0o7777;
     if (mode !== 0o755) modes.push([path, mode]);
   }
   return { times: { seconds, nanos }, modes, directory_times: directoryTimes };

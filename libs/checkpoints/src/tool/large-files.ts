@@ -23,7 +23,10 @@ export async function findLargeObjects(
   const listed = await shadow.git(['rev-list', '--objects', '--stdin'], {
     input: `${lines.join('\n')}\n`,
   });
-  const ids = listed.stdout.toString('latin1').split('\n').map((line) => line.split(' ')[0]!);
+  const ids = listed.stdout
+    .toString('latin1')
+    .split('\n')
+    .map((line) => line.split(' ')[0]!);
   const checked = await shadow.git(
     ['cat-file', '--buffer', '--batch-check=%(objecttype) %(objectsize) %(objectname)'],
     { input: `${ids.filter((id) => id !== '').join('\n')}\n` },

@@ -39,7 +39,10 @@ async function run(command: string | undefined): Promise<unknown> {
     case 'changes':
       return changes(readRequest('changes', body));
     default:
-      throw new ToolError('invalid', 'usage: hangar-checkpoint capture|restore|fingerprint|changes');
+      throw new ToolError(
+        'invalid',
+        'usage: hangar-checkpoint capture|restore|fingerprint|changes',
+      );
   }
 }
 

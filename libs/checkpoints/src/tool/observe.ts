@@ -10,7 +10,13 @@ import { findGitDirectory, readIfThere, readRepository, type Repository } from '
 import { copyIndex, gitOrThrow, makeShadow, type Shadow } from './shadow.ts';
 import { listBelow } from './tar-archive.ts';
 import { scanTracked, type TrackedScan } from './tracked-files.ts';
-import { listUntracked, scanUntracked, type UntrackedScan } from './untracked-files.ts';
+import {
+  findUnkept,
+  listUntracked,
+  scanUntracked,
+  type Unkept,
+  type UntrackedScan,
+} from './untracked-files.ts';
 
 /** One look at the checkout: shared by capture, fingerprint and changes. */
 export interface Observation {
@@ -66,9 +72,16 @@ export async function observe(
     ? findConversions(shadow, repository, home, [...tracked.files.values()])
     : Promise.resolve(NO_CONVERSIONS);
   converting.catch(() => undefined);
+  const unkept: Promise<Unkept> = options.conversions
+    ? findUnkept(shadow, tracked)
+    : Promise.resolve({ ignored: { count: 0, paths: [] }, warnings: [] });
+  unkept.catch(() => undefined);
   const files = collectStateFiles(repository, warnings);
   const conversation = listConversation(home, request.conversation_directories);
   const untracked = await scanUntracked(shadow, tracked, await listing);
+  const { ignored, warnings: unkeptWarnings } = await unkept;
+  untracked.ignored = ignored;
+  untracked.warnings.push(...unkeptWarnings);
   const nested = await scanNested(repository, shadow, untracked.nested, home, warnings);
   noteOutside(repository, warnings);
   for (const ref of repository.brokenRefs) {
@@ -115,8 +128,7 @@ async function takeIndex(
     copyIndex(joinPath(repository.gitDirectory, name), joinPath(shadow.directory, name));
   }
   copyIndex(from, to);
-  const read = (): IndexFile =>
-    parseIndex(readIfThere(to) ?? Buffer.alloc(0), repository.format);
+  const read = (): IndexFile => parseIndex(readIfThere(to) ?? Buffer.alloc(0), repository.format);
   let index = read();
   if (index.split || index.sparse) {
     await gitOrThrow(shadow, ['update-index', '--no-split-index', '--force-write-index']);
@@ -141,7 +153,9 @@ function noteOutside(repository: Repository, warnings: WarningEntry[]): void {
     return;
   }
   for (const name of names) {
-    const gitdir = readIfThere(joinPath(directory, `${name}/gitdir`))?.toString('latin1').trim();
+    const gitdir = readIfThere(joinPath(directory, `${name}/gitdir`))
+      ?.toString('latin1')
+      .trim();
     const place = gitdir?.replace(/\/\.git$/, '');
     if (place === undefined || place === repository.work) continue;
     if (place.startsWith(`${repository.work}/`)) continue;

@@ -88,7 +88,7 @@ export class PartWriter {
 
   /** Removes everything of a cut or repeated capture. */
   clear(): void {
-    for (const part of [...this.parts]) this.drop(part.name);
+    for (const { name } of this.parts.splice(0)) this.drop(name);
     rmSync(toFs(this.path('meta.json')), { force: true });
   }
 

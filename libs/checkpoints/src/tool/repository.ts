@@ -1,4 +1,5 @@
 import { lstatSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { isRefName } from '../archive/ref-names.ts';
 import { compareBytes, joinPath, toFs } from './byte-path.ts';
 import { configValue, readConfig, type ConfigEntry } from './config-file.ts';
 import type { ObjectFormat } from './index-file.ts';
@@ -149,7 +150,8 @@ function readRefs(gitDirectory: string, commonDirectory: string): RefTable {
   const take = (name: string, text: string): void => {
     const target = /^ref:\s*(.*?)\s*$/.exec(text.split('\n')[0] ?? '')?.[1];
     const id = text.split(/\s/)[0] ?? '';
-    if (target !== undefined) symbolic.set(name, target);
+    if (!isRefName(name)) broken.push(name);
+    else if (target !== undefined) symbolic.set(name, target);
     else if (ID.test(id)) ids.set(name, id);
     else broken.push(name);
     if (target !== undefined) ids.delete(name);

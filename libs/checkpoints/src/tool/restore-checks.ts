@@ -29,10 +29,7 @@ export function checkMeta(meta: RestoreMeta): void {
 }
 
 /** Hashes and headers of every part, read again where they will be used. */
-export async function checkParts(
-  request: RestoreRequest,
-  unpackedBytesMax: number,
-): Promise<void> {
+export async function checkParts(request: RestoreRequest, unpackedBytesMax: number): Promise<void> {
   const parts = fromText(request.parts);
   const conversationDirectories = request.conversation_directories.map(fromText);
   for (const part of request.meta.parts ?? []) {

@@ -53,8 +53,13 @@ async function fetchBundle(context: RestoreContext): Promise<void> {
   }));
   writeShadowRefs(shadow, [...repository.refs, ...bases]);
   const fetched = await shadow.git([
-    ...['-c', 'fetch.fsckObjects=true', 'fetch', '-q', '--no-tags', '--no-write-fetch-head'],
-    ...['--force', toText(bundle), '+refs/hangar/*:refs/hangar/*'],
+    'fetch',
+    '-q',
+    '--no-tags',
+    '--no-write-fetch-head',
+    '--force',
+    toText(bundle),
+    '+refs/hangar/*:refs/hangar/*',
   ]);
   if (fetched.status === 0) return;
   const gone = fetched.message.includes('prerequisite');
@@ -66,8 +71,14 @@ async function applyPatch(context: RestoreContext): Promise<void> {
   const path = joinPath(context.parts, 'wip.patch');
   if (!hasPart(context.parts, 'wip.patch')) return;
   const applied = await context.shadow.git([
-    ...['-c', 'apply.whitespace=nowarn', '-c', 'apply.ignoreWhitespace=no'],
-    ...['apply', '--binary', '--allow-empty', toText(path)],
+    '-c',
+    'apply.whitespace=nowarn',
+    '-c',
+    'apply.ignoreWhitespace=no',
+    'apply',
+    '--binary',
+    '--allow-empty',
+    toText(path),
   ]);
   if (applied.status !== 0) {
     throw new ToolError('corrupt', `wip.patch does not apply: ${applied.message.split('\n')[0]}`);

@@ -1,5 +1,11 @@
-import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import type { BigIntStats } from 'node:fs';
+import {
+  copyFileSync,
+  lstatSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  type BigIntStats,
+} from 'node:fs';
 import { joinPath, toFs, toReport } from './byte-path.ts';
 import type { GitState } from './git-state.ts';
 import {
@@ -11,7 +17,7 @@ import {
 } from './index-file.ts';
 import type { RestoreContext } from './restore.ts';
 import { listTree, restoreDirectories, toEntry } from './restore-worktree.ts';
-import { objectId } from './shadow.ts';
+import { gitOrThrow, objectId } from './shadow.ts';
 import { writeIndexTrees } from './snapshot-trees.ts';
 import { scanTracked } from './tracked-files.ts';
 
@@ -57,6 +63,10 @@ async function buildEntries(context: RestoreContext, state: GitState): Promise<I
     entries.push({ ...toEntry({ path, mode, id }), stage });
   }
   const empty = objectId(shadow.format, 'blob', Buffer.alloc(0));
+  if (state.index.intent_to_add.length > 0) {
+    // `git add -N` has it in the store; a tree never names it.
+    await gitOrThrow(shadow, ['hash-object', '-w', '--stdin', '--no-filters'], { input: '' });
+  }
   for (const [mode, path] of state.index.intent_to_add) {
     entries.push({ ...toEntry({ path, mode, id: empty }), intentToAdd: true });
   }
@@ -71,7 +81,7 @@ async function buildEntries(context: RestoreContext, state: GitState): Promise<I
     const plain = entry.stage === 0 && !entry.intentToAdd && entry.mode !== MODE_GITLINK;
     if (!plain || stat === null || stat.isDirectory()) continue;
     const size = dirty.get(entry.path);
-    entry.stat = size === undefined ? toCached(stat) : { ...ZERO_STAT, size };
+    entry.stat = size === undefined ? readStat(work, entry.path) : { ...ZERO_STAT, size };
   }
   const known = new Set(entries.map((entry) => entry.path));
   for (const path of [...skipped, ...assumed]) {
@@ -82,6 +92,13 @@ async function buildEntries(context: RestoreContext, state: GitState): Promise<I
 
 const NANOS = 1_000_000_000n;
 const low32 = (value: bigint): number => Number(value & 0xffff_ffffn);
+
+/** With every nanosecond: a git that compares them must find them equal. */
+function readStat(work: string, path: string): CachedStat {
+  const options = { bigint: true, throwIfNoEntry: false } as const;
+  const stat = lstatSync(toFs(joinPath(work, path)), options);
+  return stat === undefined ? ZERO_STAT : toCached(stat);
+}
 
 const toCached = (stat: BigIntStats): CachedStat => ({
   ctimeSeconds: low32(stat.ctimeNs / NANOS),

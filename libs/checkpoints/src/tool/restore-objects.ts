@@ -1,6 +1,6 @@
 import { appendFileSync, copyFileSync, createReadStream, existsSync, readFileSync } from 'node:fs';
-import { joinPath, toFs, toText } from './byte-path.ts';
-import { prerequisitesOf } from './bundle.ts';
+import { joinPath, splitNul, toFs, toText } from './byte-path.ts';
+import { packOffset, prerequisitesOf } from './bundle.ts';
 import { hasPart } from './extract.ts';
 import type { GitState } from './git-state.ts';
 import type { RestoreContext } from './restore.ts';
@@ -69,10 +69,26 @@ export async function fetchObjects(
     repository.refs.map((ref) => ref.id),
   );
   writeShadowRefs(shadow, [...repository.refs.filter((ref) => known.has(ref.id)), ...bases]);
-  const ignore = HARMLESS.flatMap((name) => ['-c', `fetch.fsck.${name}=ignore`]);
+  if (cut === null) await fetchBundle(context, bundle);
+  else await unpackCutBundle(context, bundle);
+  await demandObjects(context, state);
+  if (cut !== null) {
+    losses.push({
+      reason: `the base commit ${cut} is gone from the remote: history before it is cut (shallow)`,
+    });
+  }
+  return { cutHistory: cut !== null };
+}
+
+async function fetchBundle({ shadow }: RestoreContext, bundle: string): Promise<void> {
+  // Only newer versions of git check bundles as well; refuseHostileTree does not rely on it.
+  const checks = HARMLESS.map((name) => `fetch.fsck.${name}=ignore`);
+  const settings = ['fetch.fsckObjects=true', 'fetch.unpackLimit=1', ...checks];
+  const fetch = ['fetch', '-q', '--no-tags', '--no-write-fetch-head', '--force'];
   const fetched = await shadow.git([
-    ...['-c', 'fetch.fsckObjects=true', '-c', 'fetch.unpackLimit=1', ...ignore],
-    ...['fetch', '-q', '--no-tags', '--no-write-fetch-head', '--force', '--no-auto-maintenance'],
+    ...settings.flatMap((setting) => ['-c', setting]),
+    ...fetch,
+    '--no-auto-maintenance',
     toText(bundle),
     '+refs/hangar/*:refs/hangar/*',
   ]);
@@ -82,13 +98,55 @@ export async function fetchObjects(
     const hostile = /hasDotgit|hasDotdot|forbidden|fsck/i.test(fetched.message);
     throw new ToolError(hostile ? 'refused' : 'corrupt', `repo.bundle is not usable: ${line}`);
   }
-  await demandObjects(context, state);
-  if (cut !== null) {
-    losses.push({
-      reason: `the base commit ${cut} is gone from the remote: history before it is cut (shallow)`,
-    });
+}
+
+/**
+ * With a cut base, commits that fork from below it have parents nobody has any more. They become
+ * the ends of the shallow history instead of making the whole checkpoint unusable.
+ */
+async function unpackCutBundle(context: RestoreContext, bundle: string): Promise<void> {
+  const { shadow, repository } = context;
+  const packed = await shadow.git(['index-pack', '--stdin', '--fix-thin'], {
+    input: createReadStream(toFs(bundle), { start: packOffset(bundle) }),
+  });
+  const name = /^(?:pack|keep)\t([0-9a-f]+)/.exec(packed.stdout.toString('latin1'))?.[1];
+  if (packed.status !== 0 || name === undefined) {
+    throw new ToolError('corrupt', `repo.bundle is not usable: ${packed.message.split('\n')[0]}`);
   }
-  return { cutHistory: cut !== null };
+  const index = joinPath(repository.commonDirectory, `objects/pack/pack-${name}.idx`);
+  const listed = await shadow.git(['show-index'], { input: createReadStream(toFs(index)) });
+  const ids = listed.stdout
+    .toString('latin1')
+    .split('\n')
+    .flatMap((line) => line.split(' ')[1] ?? []);
+  const types = await objectTypes(shadow, ids);
+  const commits = ids.filter((id) => types.get(id) === 'commit');
+  const parents = await parentsOf(context, commits);
+  const known = await objectTypes(shadow, [...parents.values()].flat());
+  const ends = commits.filter((id) => parents.get(id)?.some((parent) => !known.has(parent)));
+  appendShallow(context, ends);
+}
+
+async function parentsOf(
+  context: RestoreContext,
+  commits: readonly string[],
+): Promise<Map<string, string[]>> {
+  const parents = new Map<string, string[]>();
+  if (commits.length === 0) return parents;
+  const format = '--format=%H %P';
+  const { stdout } = await context.shadow.git(['log', '--no-walk=unsorted', format, '--stdin'], {
+    input: `${commits.join('\n')}\n`,
+    extra: { GIT_SHALLOW_FILE: '' },
+  });
+  for (const line of stdout.toString('latin1').split('\n')) {
+    const [id, ...ids] = line.split(' ');
+    if (id !== undefined && id !== '')
+      parents.set(
+        id,
+        ids.filter((one) => one !== ''),
+      );
+  }
+  return parents;
 }
 
 /** Order: it is there; by id from the remote; the session's base.pack as a shallow base. */
@@ -165,4 +223,18 @@ async function demandObjects(context: RestoreContext, state: GitState): Promise<
   for (const id of wanted) {
     if (!types.has(id)) throw new ToolError('corrupt', `the bundle lacks the object ${id}`);
   }
+  const trees = new Set([state.trees.index, `${state.head.id ?? state.trees.index}`]);
+  for (const tree of trees) await refuseHostileTree(context, tree);
+}
+
+const HOSTILE = /(?:^|\/)(?:\.git|git~1|\.\.?)(?:\/|$)/i;
+
+/** An attack tree is refused before anything is written; git itself checks the one it writes. */
+async function refuseHostileTree(context: RestoreContext, tree: string): Promise<void> {
+  const listed = await context.shadow.git(['ls-tree', '-r', '-t', '-z', '--name-only', tree]);
+  if (listed.status !== 0) {
+    throw new ToolError('corrupt', `the tree ${tree} is not whole: ${listed.message}`);
+  }
+  const bad = splitNul(listed.stdout).find((path) => HOSTILE.test(path));
+  if (bad !== undefined) throw new ToolError('refused', `a tree holds a forbidden path: ${bad}`);
 }

@@ -25,7 +25,10 @@ export async function restoreRefs(
   const others = state.other_remotes.filter(
     (ref) => /^refs\/remotes\/(?!origin\/)/.test(ref.name) && isRefName(ref.name),
   );
-  const types = await objectTypes(shadow, [...state.refs, ...others].map((ref) => ref.id));
+  const types = await objectTypes(
+    shadow,
+    [...state.refs, ...others].map((ref) => ref.id),
+  );
   const wanted: Ref[] = [];
   let dropped = 0;
   for (const ref of withoutCollisions(state.refs)) {
@@ -107,10 +110,17 @@ async function proveRefs(
   const { shadow, repository, losses } = context;
   const { stdout } = await shadow.git([
     `--git-dir=${Buffer.from(repository.gitDirectory, 'latin1').toString('utf8')}`,
-    ...['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false'],
-    ...['for-each-ref', '--format=%(objectname) %(refname) %(symref)'],
+    '-c',
+    'core.hooksPath=/dev/null',
+    '-c',
+    'core.fsmonitor=false',
+    'for-each-ref',
+    '--format=%(objectname) %(refname) %(symref)',
   ]);
-  const lines = stdout.toString('latin1').split('\n').filter((line) => line !== '');
+  const lines = stdout
+    .toString('latin1')
+    .split('\n')
+    .filter((line) => line !== '');
   const found = new Set<string>();
   for (const line of lines) {
     const [id, name, symbolic] = line.split(' ');

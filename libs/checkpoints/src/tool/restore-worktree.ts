@@ -101,9 +101,7 @@ function seedIndex(context: RestoreContext): void {
 
 /** Recomputes what is on disk before times are set: no file may differ from the recorded tree. */
 async function proveWorktree(context: RestoreContext): Promise<boolean> {
-  const different = splitNul(
-    await gitOrThrow(context.shadow, ['diff-files', '-z', '--name-only']),
-  );
+  const different = splitNul(await gitOrThrow(context.shadow, ['diff-files', '-z', '--name-only']));
   for (const path of different.slice(0, 100)) {
     context.losses.push({ path: toReport(path), reason: 'differs from the checkpoint on disk' });
   }
@@ -209,7 +207,10 @@ async function restoreLargeFiles(context: RestoreContext, state: GitState): Prom
     input: toBytes(missing.map((path) => `${path}\0`).join('')),
   });
   for (const path of missing) {
-    losses.push({ path: toReport(path), reason: 'git-lfs could not bring it: its pointer is there' });
+    losses.push({
+      path: toReport(path),
+      reason: 'git-lfs could not bring it: its pointer is there',
+    });
   }
 }
 
@@ -242,7 +243,10 @@ function restoreTimes(context: RestoreContext, state: GitState, tree: readonly T
       if (!odd.has(file.path) && file.mode !== 0o120000) chmodSync(full, file.mode & 0o777);
       lutimesSync(full, time, time);
     } catch (error) {
-      losses.push({ path: toReport(file.path), reason: `no time set: ${(error as Error).message}` });
+      losses.push({
+        path: toReport(file.path),
+        reason: `no time set: ${(error as Error).message}`,
+      });
     }
   });
 }

@@ -30,7 +30,10 @@ export async function findRoots(
   const named = namedIds(input.files, shadow.format);
   const undo = input.index?.resolveUndo ?? null;
   const undoIds = undo === null ? [] : resolveUndoIds(undo, idBytesOf(shadow.format));
-  const excludedNames = [`refs/remotes/origin/${input.baseBranch ?? ''}`, 'refs/remotes/origin/HEAD'];
+  const excludedNames = [
+    `refs/remotes/origin/${input.baseBranch ?? ''}`,
+    'refs/remotes/origin/HEAD',
+  ];
   const excludedIds = excludedNames.flatMap((name) => resolveRemote(repository, name) ?? []);
   const wanted = [
     ...local.map((ref) => ref.id),
@@ -122,4 +125,3 @@ export async function objectTypes(
 export function publishRoots(shadow: Shadow, roots: Roots): void {
   writeShadowRefs(shadow, roots.refs);
 }
-

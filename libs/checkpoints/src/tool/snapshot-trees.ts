@@ -1,7 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { joinPath, toFs, toText } from './byte-path.ts';
 import {
-
   serialiseIndex,
   zeroId,
   ZERO_STAT,
@@ -54,8 +53,7 @@ export function readWorktree(
       content.keptBack.push(file.path);
       // A path in conflict has no entry that could stand in its place.
       if (file.entry === null) content.gone.push(file.path);
-    }
-    else noteContent(shadow, file, outcome, content);
+    } else noteContent(shadow, file, outcome, content);
   }
   return content;
 }
@@ -75,7 +73,7 @@ function noteContent(
   }
   if (file.statClean) content.rawClean.add(file.path);
   else if (entry !== null && !entry.intentToAdd && !sameBytes) {
-    const diskSize = Number(file.stat!.size & 0xffff_ffffn);
+    const diskSize = file.stat!.size % 0x1_0000_0000;
     content.dirty.push({
       path: file.path,
       size: entry.stat.size === diskSize ? 0 : entry.stat.size,
@@ -178,4 +176,3 @@ async function treeWith(
   await gitOrThrow(shadow, ['update-index', '-z', '--index-info'], { input, extra });
   return writeTree(shadow, file);
 }
-

@@ -142,8 +142,9 @@ async function runTar(
   return judgeTar(result.status, result.message, request.part);
 }
 
-const UNREADABLE = /^tar: (?:(?:Warning|WARNING): )?(.*): (?:Warning: )?Cannot (?:open|read|stat|savedir).*$/;
-const CHANGED = /^tar: (.*): (?:file changed as we read it|File shrank by|File removed before we read it)/;
+const UNREADABLE = /^tar: (.*?): (?:Warning: )?Cannot (?:open|read|stat|savedir).*$/;
+const CHANGED =
+  /^tar: (.*): (?:file changed as we read it|File shrank by|File removed before we read it)/;
 
 /** tar's exit 1 is "a file changed": normal for a log file, never a failed checkpoint. */
 function judgeTar(status: number, message: string, part: string): ArchiveNotes {

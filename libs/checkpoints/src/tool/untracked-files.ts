@@ -1,7 +1,8 @@
 import { lstatSync, readdirSync, type Dirent } from 'node:fs';
-import { isUtf8, joinPath, splitNul, toFs, toReport, toText } from './byte-path.ts';
+import { isUtf8, joinPath, parentOf, splitNul, toFs, toReport, toText } from './byte-path.ts';
 import type { SkippedEntry, WarningEntry } from './contract.ts';
-import type { Shadow } from './shadow.ts';
+import { runProcess } from './run-process.ts';
+import { cleanEnvironment, type Shadow } from './shadow.ts';
 import type { TrackedScan } from './tracked-files.ts';
 
 /**
@@ -24,11 +25,15 @@ const IGNORED_PATHS_MAX = 200;
 /** Arguments of one `git ls-files`; above it the whole tree is listed instead. */
 const ARGUMENT_BYTES_MAX = 100_000;
 const MESSAGE_LINES_MAX = 20;
+/** Directories named to one `find`: far below the limit of arguments. */
+const FIND_DIRECTORIES_MAX = 2000;
 
 const LIST = ['ls-files', '-z', '--others', '--exclude-standard'];
 
 /** Started before the tracked files are looked at: both take about the same time. */
-export const listUntracked = async (shadow: Shadow): Promise<{ names: string[]; message: string }> => {
+export const listUntracked = async (
+  shadow: Shadow,
+): Promise<{ names: string[]; message: string }> => {
   const result = await shadow.git([...LIST, '--directory']);
   return { names: splitNul(result.stdout), message: result.message };
 };
@@ -58,15 +63,24 @@ export async function scanUntracked(
     if (file.kind === 'directory' && !file.gitlink) whole.push(file.path);
   }
   const inside = await listInside(shadow, whole, scan);
-  const listed = new Set<string>([...scan.files, ...scan.nested, ...whole]);
-  for (const directory of tracked.directories.keys()) {
-    walkTracked(shadow.work, directory, tracked, listed, scan);
-  }
   const candidates: string[] = [];
   for (const directory of whole) walkUntracked(shadow.work, directory, inside, candidates, scan);
   await keepUnlessIgnored(shadow, candidates, scan);
   addGitlinks(shadow.work, tracked, scan);
+  noteEmptied(shadow.work, tracked, scan);
   return scan;
+}
+
+export type Unkept = Pick<UntrackedScan, 'ignored' | 'warnings'>;
+
+/** What is not kept, for the reports: needed by a capture, not by a fingerprint. */
+export async function findUnkept(shadow: Shadow, tracked: TrackedScan): Promise<Unkept> {
+  const found: Unkept = { ignored: { count: 0, paths: [] }, warnings: [] };
+  await Promise.all([
+    noteIgnoredPaths(shadow, found),
+    noteSpecialFiles(shadow.work, tracked, found),
+  ]);
+  return found;
 }
 
 function addGitlinks(work: string, tracked: TrackedScan, scan: UntrackedScan): void {
@@ -93,7 +107,12 @@ const exists = (path: string): boolean => {
 /** What git only says on stderr (paths that are too long, directories it cannot open). */
 function noteMessages(message: string, scan: UntrackedScan): void {
   for (const line of message.split('\n').slice(0, MESSAGE_LINES_MAX)) {
-    if (line !== '') scan.warnings.push({ reason: `untracked files: ${toReport(line)}` });
+    const closed = /could not open directory '(.*)\/': Permission denied/.exec(line)?.[1];
+    if (closed !== undefined) {
+      noteUnreadable(closed, scan);
+    } else if (line !== '') {
+      scan.warnings.push({ reason: `untracked files: ${toReport(line).slice(0, 500)}` });
+    }
   }
 }
 
@@ -141,7 +160,7 @@ function readDirectory(work: string, path: string, scan: UntrackedScan): Dirent[
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
     if (code === 'ENOENT' || code === 'ENOTDIR') return [];
     if (code === 'EACCES' || code === 'EPERM') {
-      scan.skipped.push({ path: toReport(path), bytes: 0, reason: 'unreadable' });
+      noteUnreadable(path, scan);
     } else {
       scan.warnings.push({ path: toReport(path).slice(0, 300), reason: `not readable: ${code}` });
     }
@@ -149,37 +168,72 @@ function readDirectory(work: string, path: string, scan: UntrackedScan): Dirent[
   }
 }
 
+/** git and the walk may both meet the same closed directory. */
+function noteUnreadable(path: string, scan: UntrackedScan): void {
+  const shown = toReport(path);
+  if (scan.skipped.some((item) => item.path === shown)) return;
+  scan.skipped.push({ path: shown, bytes: 0, reason: 'unreadable' });
+}
+
 const isSpecial = (child: Dirent): boolean =>
   child.isFIFO() || child.isSocket() || child.isBlockDevice() || child.isCharacterDevice();
 
-function noteSpecial(path: string, scan: UntrackedScan): void {
+function noteSpecial(path: string, scan: Unkept): void {
   scan.warnings.push({
     path: toReport(path),
     reason: 'special file (pipe, socket or device) is not kept',
   });
 }
 
-function noteIgnored(path: string, scan: UntrackedScan): void {
+function noteIgnored(path: string, scan: Unkept): void {
   scan.ignored.count++;
   if (scan.ignored.paths.length < IGNORED_PATHS_MAX) scan.ignored.paths.push(toReport(path));
 }
 
-function walkTracked(
-  work: string,
-  directory: string,
-  tracked: TrackedScan,
-  listed: Set<string>,
-  scan: UntrackedScan,
-): void {
-  const children = readDirectory(work, directory, scan);
-  // Emptied of its tracked files: git knows nothing of it any more.
-  if (children?.every(isSpecial) && directory !== '') scan.emptyDirectories.push(directory);
-  for (const child of children ?? []) {
-    if (child.name === '.git') continue;
-    const path = joinPath(directory, child.name);
-    if (tracked.files.has(path) || tracked.directories.has(path) || listed.has(path)) continue;
-    if (isSpecial(child)) noteSpecial(path, scan);
-    else noteIgnored(child.isDirectory() ? `${path}/` : path, scan);
+/** Directories whose tracked files are all gone and that hold nothing else: git forgets them. */
+function noteEmptied(work: string, tracked: TrackedScan, scan: UntrackedScan): void {
+  const full = new Set<string>();
+  const fill = (path: string): void => {
+    for (let at = parentOf(path); !full.has(at); at = parentOf(at)) {
+      full.add(at);
+      if (at === '') return;
+    }
+  };
+  for (const file of tracked.files.values()) {
+    if (file.kind !== 'missing') fill(file.path);
+  }
+  for (const path of [...scan.files, ...scan.nested, ...scan.emptyDirectories]) fill(path);
+  for (const directory of tracked.directories.keys()) {
+    if (directory === '' || full.has(directory)) continue;
+    const children = readDirectory(work, directory, scan);
+    if (children?.every(isSpecial)) scan.emptyDirectories.push(directory);
+  }
+}
+
+/** Names (not contents) of what the ignore rules cover, whole directories as one. */
+async function noteIgnoredPaths(shadow: Shadow, scan: Unkept): Promise<void> {
+  const args = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory'];
+  const { stdout } = await shadow.git(args);
+  for (const path of splitNul(stdout)) noteIgnored(path, scan);
+}
+
+/** Pipes, sockets and devices beside tracked files: `find` is ten times faster at it. */
+async function noteSpecialFiles(work: string, tracked: TrackedScan, scan: Unkept): Promise<void> {
+  const directories = [...tracked.directories.keys()].filter(isUtf8);
+  const kinds = ['-type', 'p', '-o', '-type', 's', '-o', '-type', 'b', '-o', '-type', 'c'];
+  const depth = ['-mindepth', '1', '-maxdepth', '1'];
+  for (let at = 0; at < directories.length; at += FIND_DIRECTORIES_MAX) {
+    const names = directories.slice(at, at + FIND_DIRECTORIES_MAX);
+    const places = names.map((name) => toText(name === '' ? '.' : `./${name}`));
+    const { stdout } = await runProcess(
+      'find',
+      [...places, ...depth, '(', ...kinds, ')', '-print0'],
+      {
+        env: cleanEnvironment(),
+        cwd: toText(work),
+      },
+    );
+    for (const path of splitNul(stdout)) noteSpecial(path.replace(/^(?:\.\/)+/, ''), scan);
   }
 }
 
@@ -203,7 +257,7 @@ function walkUntracked(
     if (child.name === '.git' || scan.nested.includes(path)) continue;
     if (child.isDirectory() && (inside.has(path) || isHollow(work, path, scan))) {
       walkUntracked(work, path, inside, candidates, scan);
-    } else if (!inside.has(path)) noteIgnored(child.isDirectory() ? `${path}/` : path, scan);
+    }
   }
   if (onlySpecial) candidates.push(directory);
 }
@@ -227,8 +281,6 @@ async function keepUnlessIgnored(
   const result = await shadow.git(['check-ignore', '-z', '--stdin'], { input });
   const ignored = new Set(splitNul(result.stdout).map((path) => path.replace(/\/$/, '')));
   for (const path of candidates) {
-    if (ignored.has(path)) noteIgnored(`${path}/`, scan);
-    else scan.emptyDirectories.push(path);
+    if (!ignored.has(path)) scan.emptyDirectories.push(path);
   }
 }
-

@@ -1,4 +1,15 @@
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, readlinkSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { deflateSync } from 'node:zlib';
 import { joinPath, toFs, toReport } from './byte-path.ts';
 import type { SkippedEntry, WarningEntry } from './contract.ts';
@@ -29,10 +40,7 @@ function readBytes(path: string, bytesMax: number): ReadOutcome {
   for (let attempt = 0; attempt < READ_ATTEMPTS_MAX; attempt++) {
     let file: number;
     try {
-      file = openSync(
-        toFs(path),
-        constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-      );
+      file = openSync(toFs(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
       return code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP' ? 'missing' : 'unreadable';
@@ -90,12 +98,8 @@ export function readContent(
   return { content: { path, mode: diskMode(stat), id, bytes: body.length }, body };
 }
 
-function skip(
-  notes: ContentNotes,
-  file: TrackedFile,
-  reason: SkippedEntry['reason'],
-): 'kept_back' {
-  notes.skipped.push({ path: toReport(file.path), bytes: Number(file.stat?.size ?? 0n), reason });
+function skip(notes: ContentNotes, file: TrackedFile, reason: SkippedEntry['reason']): 'kept_back' {
+  notes.skipped.push({ path: toReport(file.path), bytes: file.stat?.size ?? 0, reason });
   return 'kept_back';
 }
 

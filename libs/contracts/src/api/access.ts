@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SECRET_BYTES_MAX } from '../limits.ts';
-import { ownerSchema, scopeSchema, secretNameSchema, timeSchema } from './names.ts';
+import { formSchema, ownerSchema, scopeSchema, secretNameSchema, timeSchema } from './names.ts';
 
 export const setSecretSchema = z
   .strictObject({
@@ -55,7 +55,7 @@ export const createdTokenSchema = tokenDocumentSchema
   .meta({ id: 'CreatedToken' });
 export type CreatedToken = z.infer<typeof createdTokenSchema>;
 
-export const tokenIdSchema = z.string().regex(/^tok-[0-9a-f]{8}$/, 'use a token id (tok-...)');
+export const tokenIdSchema = formSchema(/^tok-[0-9a-f]{8}$/, 'use a token id (tok-...)');
 
 /** Who the token of this call belongs to. */
 export const whoSchema = z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ownerSchema, sessionRefSchema, timeSchema } from './names.ts';
+import { formSchema, ownerSchema, sessionRefSchema, timeSchema } from './names.ts';
 import { pageOf, pageQueryFields } from './paging.ts';
 
 const auditFilterFields = {
@@ -7,10 +7,7 @@ const auditFilterFields = {
   /** Whole, as events carry it: `token:tok-1a2b3c4d`, `service:sandboxes`. */
   actor: z.string().min(1).max(200).optional(),
   /** Name of an event. */
-  type: z
-    .string()
-    .regex(/^[A-Za-z]{1,100}$/, 'use the name of an event')
-    .optional(),
+  type: formSchema(/^[A-Za-z]{1,100}$/, 'use the name of an event').optional(),
   since: timeSchema.optional(),
   until: timeSchema.optional(),
 };
@@ -71,9 +68,7 @@ export const eventsQuerySchema = z.strictObject({
 
 export const replayQuerySchema = z.strictObject({
   session: sessionRefSchema,
-  version: z
-    .string()
-    .regex(/^[1-9]\d{0,8}$/, 'use a version of the session: 1, 2, 3 ...')
+  version: formSchema(/^[1-9]\d{0,8}$/, 'use a version of the session: 1, 2, 3 ...')
     .transform(Number)
     .optional(),
 });

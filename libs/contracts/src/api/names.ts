@@ -7,7 +7,14 @@ const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const SLUG_TEXT =
   'use 1 to 63 lower-case letters, digits and hyphens, with a letter or digit at both ends';
 
-export const slugSchema = z.string().regex(SLUG, SLUG_TEXT);
+/** Text of a form. What a person reads is `message`, what a program reads is the pattern. */
+export const formSchema = (pattern: RegExp, message: string): z.ZodString =>
+  z
+    .string()
+    .refine((text) => pattern.test(text), { message })
+    .meta({ pattern: pattern.source });
+
+export const slugSchema = formSchema(SLUG, SLUG_TEXT);
 
 /** Never looks like an id, so that one word can name a session in either way [S1]. */
 export const sessionNameSchema = slugSchema.refine((name) => !SESSION_ID_PATTERN.test(name), {
@@ -17,23 +24,18 @@ export const sessionNameSchema = slugSchema.refine((name) => !SESSION_ID_PATTERN
 export const environmentNameSchema = slugSchema;
 export const harnessNameSchema = slugSchema;
 /** Whose something is. No `_`, `.` or `@`: owners are part of the names of streams and subjects. */
-export const ownerSchema = z
-  .string()
-  .regex(
-    /^[A-Za-z0-9][A-Za-z0-9-]{0,35}$/,
-    'use letters, digits and hyphens, at most 36, with a letter or digit first',
-  );
+export const ownerSchema = formSchema(
+  /^[A-Za-z0-9][A-Za-z0-9-]{0,35}$/,
+  'use letters, digits and hyphens, at most 36, with a letter or digit first',
+);
 
 /** Also a legal name of an environment variable: that is how a secret reaches a run. */
-export const secretNameSchema = z
-  .string()
-  .regex(
-    /^[A-Za-z_][A-Za-z0-9_]{0,99}$/,
-    'use 1 to 100 letters, digits and underscores, not starting with a digit',
-  )
-  .refine((name) => !/^HANGAR_|^(HOME|PATH|SHELL|USER|PWD)$/.test(name), {
-    message: 'names that hangar sets itself (HANGAR_*, HOME, PATH, SHELL, USER, PWD) are taken',
-  });
+export const secretNameSchema = formSchema(
+  /^[A-Za-z_][A-Za-z0-9_]{0,99}$/,
+  'use 1 to 100 letters, digits and underscores, not starting with a digit',
+).refine((name) => !/^HANGAR_|^(HOME|PATH|SHELL|USER|PWD)$/.test(name), {
+  message: 'names that hangar sets itself (HANGAR_*, HOME, PATH, SHELL, USER, PWD) are taken',
+});
 
 /** A session by id or by name. */
 export const sessionRefSchema = z.string().min(1).max(NAME_CHARACTERS_MAX);
@@ -99,9 +101,7 @@ export const timeSchema = z.iso.datetime({ offset: true });
 
 /** In a query string; `wait` bounds how long an answer is held back for the outcome, in seconds. */
 export const queryNumber = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d{1,9}$/, `use a whole number from ${min} to ${max}`)
+  formSchema(/^\d{1,9}$/, `use a whole number from ${min} to ${max}`)
     .transform(Number)
     .refine((value) => value >= min && value <= max, {
       message: `use a whole number from ${min} to ${max}`,

@@ -49,6 +49,10 @@ export const problemSchema = z
     detail: z.string(),
     hint: z.string().optional(),
     instance: z.string().optional(),
+    /** Under this id the log has the cause. */
+    request_id: z.string().optional(),
+    /** Of a body that is not valid: which field, and what is allowed there. */
+    errors: z.array(z.object({ field: z.string(), message: z.string() })).optional(),
   })
   .meta({ id: 'Problem' });
 export type Problem = z.infer<typeof problemSchema>;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { EXEC_SECONDS_DEFAULT, EXEC_SECONDS_MAX, EXEC_STDIN_BYTES_MAX } from '../limits.ts';
 import { checkpointIdSchema } from './sessions.ts';
 import { checkpointSchema } from './session-document.ts';
-import { timeSchema } from './names.ts';
+import { formSchema, timeSchema } from './names.ts';
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
@@ -11,10 +11,8 @@ export const execSchema = z
     argv: z.array(z.string().max(131_072)).min(1).max(1024),
     cwd: z.string().min(1).max(4096).optional(),
     stdin: z.string().max(EXEC_STDIN_BYTES_MAX).optional(),
-    stdin_base64: z
-      .string()
+    stdin_base64: formSchema(BASE64, 'this is not base64')
       .max(Math.ceil((EXEC_STDIN_BYTES_MAX * 4) / 3) + 4)
-      .regex(BASE64, 'this is not base64')
       .optional(),
     timeout_seconds: z.int().min(1).max(EXEC_SECONDS_MAX).default(EXEC_SECONDS_DEFAULT),
   })

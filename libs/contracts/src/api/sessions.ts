@@ -4,6 +4,7 @@ import { IDLE_MINUTES_MAX, MESSAGE_BYTES_MAX, TITLE_CHARACTERS_MAX } from '../li
 import {
   branchSchema,
   environmentNameSchema,
+  formSchema,
   harnessNameSchema,
   repoSchema,
   sessionNameSchema,
@@ -93,7 +94,8 @@ export const listSessionsQuerySchema = z.strictObject({
 });
 export type ListSessionsQuery = z.output<typeof listSessionsQuerySchema>;
 
-export const messageIdSchema = z.string().regex(MESSAGE_ID_PATTERN, 'use a message id (msg-...)');
-export const checkpointIdSchema = z
-  .string()
-  .regex(SESSION_PART_ID_PATTERN, 'use a checkpoint id (ckp-...)');
+export const messageIdSchema = formSchema(MESSAGE_ID_PATTERN, 'use a message id (msg-...)');
+export const checkpointIdSchema = formSchema(
+  SESSION_PART_ID_PATTERN,
+  'use a checkpoint id (ckp-...)',
+);

@@ -56,6 +56,22 @@ describe('every route', () => {
     }
   });
 
+  it('is described without a reference that leads nowhere, and has a page to read it', async () => {
+    const { body } = await call<OpenApi & { components: { schemas: Record<string, object> } }>(
+      stack,
+      'GET /api/openapi.json',
+      { token: null },
+    );
+    const text = JSON.stringify(body);
+    const names = [...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name);
+    expect(names.length).toBeGreaterThan(20);
+    const known = Object.keys(body.components.schemas);
+    expect(names.filter((name) => !known.includes(name!))).toEqual([]);
+    const others = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref]) => ref!);
+    expect(others.filter((ref) => !ref.startsWith('#/components/schemas/'))).toEqual([]);
+    expect((await call(stack, 'GET /api/docs', { token: null })).status).toBe(200);
+  });
+
   it('refuses who has no token, a wrong one, or one of too small a scope [Z1]', async () => {
     const needsMore: string[] = [];
     for (const { at, id } of await operations()) {
@@ -75,7 +91,7 @@ describe('every route', () => {
         code: 'forbidden',
       });
     }
-    expect(needsMore.length).toBe(20);
+    expect(needsMore.length).toBe(22);
   });
 
   it('refuses query parameters that it does not know', async () => {
@@ -129,7 +145,7 @@ describe('environments [X1]', () => {
       version: 1,
       recipe: { setup: ['pip install -e .'], env: { MODE: 'test' }, network: 'open' },
     });
-    const recipe = { setup: ['pip install -e .'], env: { MODE: 'test' }, idle_minutes: 15 };
+    const recipe = { idle_minutes: 15, env: { MODE: 'test' }, setup: ['pip install -e .'] };
     const put = (body: object) =>
       call<EnvironmentDocument>(stack, 'PUT /api/environments/py', { body, token: writer });
     expect((await put(recipe)).body.version).toBe(1);
@@ -207,13 +223,28 @@ describe('secrets [Z2]', () => {
     expect(listed.body.items).toEqual([again.body]);
     expect((await call<{ items: [] }>(stack, 'GET /api/secrets')).body.items).toEqual([]);
     const { rows } = await stack.log.pool.query<{ type: string; data: object; meta: object }>(
-      "select type, data, meta from es.event where stream_id = 'access/dev' and type like 'Secret%'",
+      `select type, data, meta from es.event
+       where stream_id = 'access/dev' and type like 'Secret%'`,
     );
     expect(rows.map(({ type }) => type)).toEqual(['SecretSet', 'SecretSet']);
     expect(rows[1]?.data).toEqual({ owner: 'dev', name: 'API_KEY', version: 2 });
     expect(JSON.stringify(rows)).not.toContain(value);
     const dump = await stack.log.pool.query('select * from secret');
     expect(JSON.stringify(dump.rows)).not.toContain(value);
+  });
+
+  it('set again with the same key stay as they are', async () => {
+    const headers = { 'idempotency-key': 'secret-1' };
+    const set = (value: string) =>
+      call<SecretDocument & Problem>(stack, 'POST /api/secrets', {
+        body: { name: 'KEYED', value },
+        headers,
+        token: writer,
+      });
+    const twins = await Promise.all([set('a'), set('a'), set('a')]);
+    expect(twins.map(({ body }) => body.version)).toEqual([1, 1, 1]);
+    expect((await set('b')).status).toBe(409);
+    expect((await call(stack, 'DELETE /api/secrets/KEYED', { token: writer })).status).toBe(204);
   });
 
   it('and their event commit together, or neither', async () => {
@@ -249,9 +280,10 @@ describe('tokens [Z1]', () => {
     const headers = { 'idempotency-key': 'token-1' };
     const body = { owner: 'bot', name: 'ci', scope: 'write' };
     const make = () => call<CreatedToken>(stack, 'POST /api/tokens', { body, headers });
-    const made = await make();
+    const twins = await Promise.all([make(), make(), make(), make()]);
+    const made = twins[0];
     expect(made.status).toBe(201);
-    expect((await make()).body).toEqual(made.body);
+    for (const twin of [...twins, await make()]) expect(twin.body).toEqual(made.body);
     const { token, id } = made.body;
     const who = await call(stack, 'GET /api/who', { token });
     expect(who.body).toMatchObject({ owner: 'bot', scopes: ['write', 'read'], token_id: id });

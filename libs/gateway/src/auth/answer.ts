@@ -5,7 +5,9 @@ import {
   type NestInterceptor,
 } from '@nestjs/common';
 import type { Response } from 'express';
-import { map, type Observable } from 'rxjs';
+import { HangarError } from '@hangar/contracts';
+import { isTransientDatabaseError } from '@hangar/messaging/postgres';
+import { catchError, map, throwError, type Observable } from 'rxjs';
 
 /** An answer whose status is not the route's first one. */
 export class Answer<Body = unknown> {
@@ -26,6 +28,28 @@ export class AnswerInterceptor implements NestInterceptor {
         context.switchToHttp().getResponse<Response>().status(answer.status);
         return answer.body;
       }),
+      catchError((error: unknown) => throwError(() => whatToDo(error))),
     );
   }
+}
+
+/** No table or no schema: read models are not there before the log was read for the first time. */
+const MISSING_VIEWS: ReadonlySet<unknown> = new Set(['42P01', '3F000']);
+
+/** A database that is away is no fault of the program: the client tries again [O2]. */
+export function whatToDo(error: unknown): unknown {
+  console.error("WTD", error);
+  if (error instanceof HangarError) return error;
+  const { code } = (error ?? {}) as { code?: unknown };
+  if (MISSING_VIEWS.has(code)) {
+    return new HangarError('unavailable', 'The read models are still being made from the log.', {
+      hint: 'Try again in a moment; /health/ready says when.',
+      cause: error,
+    });
+  }
+  if (!isTransientDatabaseError(error)) return error;
+  return new HangarError('unavailable', 'The database cannot be asked at the moment.', {
+    hint: 'What you asked for may or may not be done. Look at the state, then try again.',
+    cause: error,
+  });
 }

@@ -17,11 +17,13 @@ export interface Caller {
 }
 
 /** What the access guard leaves on a request for the handler. */
-export interface CheckedRequest extends Request {
+export type CheckedRequest = Omit<Request, 'id'> & {
+  /** The request's id, as the logger gave it; whether its types say so depends on the build. */
+  id?: unknown;
   rawBody?: Buffer;
   caller?: Caller;
   asked?: unknown;
-}
+};
 
 /** The caller; the guard has refused requests without one. */
 export const FromCaller = createParamDecorator((_: unknown, context: ExecutionContext): Caller => {

@@ -16,12 +16,14 @@ function routesOf(controller: Type<unknown>): Found[] {
   return Object.getOwnPropertyNames(prototype)
     .map((name) => prototype[name]!)
     .filter((handler) => Reflect.hasMetadata(METHOD_METADATA, handler))
-    .map((handler) => ({
-      at: `${RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as number]} /${base}/${String(
-        Reflect.getMetadata(PATH_METADATA, handler),
-      )}`.replace(/\/+$/, ''),
-      rules: Reflect.getMetadata(ROUTE_RULES, handler) as RouteRules | undefined,
-    }));
+    .map((handler) => {
+      const verb = RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as number];
+      const path = String(Reflect.getMetadata(PATH_METADATA, handler));
+      return {
+        at: `${verb} /${base}/${path}`.replace(/\/+$/, ''),
+        rules: Reflect.getMetadata(ROUTE_RULES, handler) as RouteRules | undefined,
+      };
+    });
 }
 
 const scopesOf = (controllers: Type<unknown>[]): Record<string, string> =>

@@ -16,18 +16,12 @@ import {
   ApiQuery,
   ApiResponse,
 } from '@nestjs/swagger';
-import {
-  HTTP_STATUS,
-  noQuerySchema,
-  problemSchema,
-  type ErrorCode,
-  type Scope,
-} from '@hangar/contracts';
+import { HTTP_STATUS, noQuerySchema, type ErrorCode, type Scope } from '@hangar/contracts';
 import { z } from 'zod';
 
 const VERBS = { GET: Get, POST: Post, PUT: Put, DELETE: Delete } as const;
 
-/** What a route says of itself, in one place: who may call it, what it takes and what it answers. */
+/** What a route says of itself: who may call it, what it takes and what it answers. */
 export interface RouteRules {
   /** Method and path below the controller's: `POST :ref/send`. */
   at: string;
@@ -80,20 +74,27 @@ const IDEMPOTENCY_HEADER = ApiHeader({
 });
 
 const REASONS: Record<number, string> = {
-  200: 'Done; with ?wait, the outcome was reached.',
+  200: 'Done.',
   201: 'Created.',
-  202: 'Accepted; with ?wait, the time ran out before the outcome.',
+  202: 'Accepted.',
   204: 'Done.',
+};
+
+const WAITED_REASONS: Record<number, string> = {
+  ...REASONS,
+  200: 'With ?wait: the outcome was reached.',
+  202: 'Accepted; with ?wait, the time ran out before the outcome.',
 };
 
 /** Every route can be refused for these. */
 const ALWAYS: ErrorCode[] = ['invalid', 'unauthenticated', 'forbidden', 'unavailable', 'internal'];
 
 function answersOf(rules: RouteRules): MethodDecorator[] {
+  const reasons = rules.query && 'wait' in rules.query.shape ? WAITED_REASONS : REASONS;
   const answers = Object.entries(rules.answers).map(([status, schema]) =>
     ApiResponse({
       status: Number(status),
-      description: REASONS[Number(status)] ?? '',
+      description: reasons[Number(status)] ?? '',
       ...(schema && !rules.produces ? { standardSchema: schema } : {}),
     }),
   );
@@ -102,7 +103,7 @@ function answersOf(rules: RouteRules): MethodDecorator[] {
     ApiResponse({
       status: HTTP_STATUS[code],
       description: code,
-      content: { 'application/problem+json': { schema: PROBLEM } },
+      content: { 'application/problem+json': { schema: { $ref: PROBLEM_REF } } },
     }),
   );
   return [...answers, ...problems] as MethodDecorator[];
@@ -113,7 +114,8 @@ const jsonSchema = (schema: z.ZodType): Record<string, unknown> => {
   const { $schema: _, id: _id, ...rest } = z.toJSONSchema(schema, { io: 'input' });
   return rest;
 };
-const PROBLEM = jsonSchema(problemSchema);
+/** `serveOpenApi` adds the schema that this points at. */
+const PROBLEM_REF = '#/components/schemas/Problem';
 
 function queriesOf(query: z.ZodObject): MethodDecorator[] {
   const { properties = {} } = jsonSchema(query) as { properties?: Record<string, object> };

@@ -59,7 +59,7 @@ export class EnvironmentsService {
     requireLeaveToMount(recipe, caller);
     const { owner } = caller;
     const { name } = recipe;
-    const data = { owner, name, recipe_json: JSON.stringify(recipe) };
+    const data = { owner, name, recipe_json: canonicalJson(recipe) };
     await this.#command(caller, 'DefineEnvironment', name, data);
     return this.get(caller, name);
   }
@@ -75,6 +75,14 @@ export class EnvironmentsService {
     await this.#parts.watch.caughtUp();
   }
 }
+
+/** The order of keys is no change of a recipe, so it makes no new version. */
+const canonicalJson = (recipe: Recipe): string =>
+  JSON.stringify(recipe, (_, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  );
 
 function requireKnownHarnesses(recipe: Recipe, known: readonly string[]): void {
   const unknown = (recipe.harnesses ?? []).filter((name) => !known.includes(name));

@@ -6,8 +6,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 export class IdempotencyKey {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'idempotency_key_key' }) owner: string;
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'idempotency_key_key' }) key: string;
-  /** SHA-256 of method, path and body, in hex. */
-  @Column({ type: 'text' }) request_hash: string;
+  /** SHA-256 of method, path and body, sealed: a bare hash would betray a short secret. */
+  @Column({ type: 'bytea' }) request: Buffer;
   /** Status and body as JSON, sealed: an answer may hold an access token. */
   @Column({ type: 'bytea', nullable: true }) answer: Buffer | null;
   @Column({ type: 'timestamptz' }) at: Date;

@@ -7,9 +7,8 @@ import {
 } from '@hangar/contracts';
 import { hashBody, type Json } from '@hangar/messaging';
 import type { Vault } from '@hangar/service-kit';
-import type { Repository } from 'typeorm';
+import type { Pool } from 'pg';
 import type { Caller, CheckedRequest } from '../auth/caller.ts';
-import type { IdempotencyKey } from './idempotency-key.row.ts';
 
 /** A request that creates something: its key, if it has one, and what it asks for. */
 export interface Creation {
@@ -38,88 +37,96 @@ export function creationOf(
   });
 }
 
-const RESERVE = `insert into gateway.idempotency_key (owner, key, request_hash, at)
+const RESERVE = `insert into gateway.idempotency_key (owner, key, request, at)
   values ($1, $2, $3, now()) on conflict do nothing`;
-const FIND = `select request_hash, answer from gateway.idempotency_key where owner = $1 and key = $2`;
+const FIND = `select request, answer from gateway.idempotency_key where owner = $1 and key = $2`;
 /** The first answer stays: a twin of this request may have been faster. */
-const ANSWER = `update gateway.idempotency_key set answer = coalesce(answer, $4)
-  where owner = $1 and key = $2 and request_hash = $3 returning answer`;
+const ANSWER = `update gateway.idempotency_key set answer = coalesce(answer, $3)
+  where owner = $1 and key = $2`;
 const RELEASE = `delete from gateway.idempotency_key
-  where owner = $1 and key = $2 and request_hash = $3 and answer is null`;
+  where owner = $1 and key = $2 and answer is null`;
 const FORGET = `delete from gateway.idempotency_key where ctid in (
   select ctid from gateway.idempotency_key
   where at < now() - make_interval(days => ${IDEMPOTENCY_KEY_DAYS}) limit 100)`;
 
+interface Row {
+  request: Buffer;
+  answer: Buffer | null;
+}
+
+/** A pool, or a transaction in which the answer commits with what it tells of. */
+export type KeyConnection = Pick<Pool, 'query'>;
+
 /**
  * The same key and body give the same answer, also in parallel and after a restart [M2]. Work
  * gets a seed and derives the ids of what it makes from it: a twin, or a second try after a
- * crash, then makes the same things, and the owner of the aggregate records them once.
+ * crash, then makes the same things, and the owner of the aggregate records them once. Work that
+ * cannot do that asks `recall` and tells `keep` in its own transaction.
  */
 export class Idempotency {
-  readonly #keys: Repository<IdempotencyKey>;
+  readonly #pool: KeyConnection;
   readonly #vault: Vault;
 
-  constructor(keys: Repository<IdempotencyKey>, vault: Vault) {
-    this.#keys = keys;
+  constructor(pool: KeyConnection, vault: Vault) {
+    this.#pool = pool;
     this.#vault = vault;
   }
 
   /** Throws `conflict` when the key was used for another request. */
   async once<T extends object>(
     caller: Caller,
-    { key, requestHash }: Creation,
+    creation: Creation,
     work: (seed: string) => Promise<T>,
   ): Promise<T> {
+    const { key, requestHash } = creation;
     if (key === null) return work(randomUUID());
     const { owner } = caller;
-    await this.#keys.query(FORGET);
-    await this.#keys.query(RESERVE, [owner, key, requestHash]);
-    const known = await this.#find(owner, key);
-    if (known && known.request_hash !== requestHash) throw keyReused();
-    if (known?.answer) return this.#open<T>(owner, key, known.answer);
-    const made = await this.#work(owner, key, requestHash, work);
-    return made;
-  }
-
-  async #work<T extends object>(
-    owner: string,
-    key: string,
-    requestHash: string,
-    work: (seed: string) => Promise<T>,
-  ): Promise<T> {
-    let answer: T;
+    await this.#pool.query(FORGET);
+    const request = this.#vault.seal(requestHash, aadOf('request', owner, key));
+    await this.#pool.query(RESERVE, [owner, key, request]);
+    const known = await this.recall<T>(this.#pool, caller, creation);
+    if (known) return known;
     try {
-      answer = await work(`${owner}\0${key}`);
+      const answer = await work(`${owner}\0${key}`);
+      await this.keep(this.#pool, caller, creation, answer);
+      return (await this.recall<T>(this.#pool, caller, creation)) ?? answer;
     } catch (error) {
       // What was refused made nothing, so the key is free again; after a failure nobody knows.
-      if (isRefusal(error)) await this.#keys.query(RELEASE, [owner, key, requestHash]);
+      if (isRefusal(error)) await this.#pool.query(RELEASE, [owner, key]);
       throw error;
     }
-    const sealed = this.#vault.seal(JSON.stringify(answer), aadOf(owner, key));
-    const updated = (await this.#keys.query(ANSWER, [owner, key, requestHash, sealed])) as [
-      { answer: Buffer }[],
-    ];
-    const [row] = updated[0];
-    return row ? this.#open<T>(owner, key, row.answer) : answer;
   }
 
-  async #find(
-    owner: string,
-    key: string,
-  ): Promise<{ request_hash: string; answer: Buffer | null } | undefined> {
-    const rows = (await this.#keys.query(FIND, [owner, key])) as {
-      request_hash: string;
-      answer: Buffer | null;
-    }[];
-    return rows[0];
+  /** The answer that was given before; null when there is none yet. */
+  async recall<T>(
+    connection: KeyConnection,
+    { owner }: Caller,
+    { key, requestHash }: Creation,
+  ): Promise<T | null> {
+    if (key === null) return null;
+    const [row] = (await connection.query<Row>(FIND, [owner, key])).rows;
+    if (!row) return null;
+    const hash = this.#vault.unseal(row.request, aadOf('request', owner, key)).toString('utf8');
+    if (hash !== requestHash) throw keyReused();
+    if (row.answer === null) return null;
+    const text = this.#vault.unseal(row.answer, aadOf('answer', owner, key)).toString('utf8');
+    return JSON.parse(text) as T;
   }
 
-  #open<T>(owner: string, key: string, sealed: Buffer): T {
-    return JSON.parse(this.#vault.unseal(sealed, aadOf(owner, key)).toString('utf8')) as T;
+  async keep(
+    connection: KeyConnection,
+    { owner }: Caller,
+    { key }: Creation,
+    answer: object,
+  ): Promise<void> {
+    if (key === null) return;
+    const sealed = this.#vault.seal(JSON.stringify(answer), aadOf('answer', owner, key));
+    await connection.query(ANSWER, [owner, key, sealed]);
   }
 }
 
-const aadOf = (owner: string, key: string): string => `idempotency\0${owner}\0${key}`;
+const aadOf = (what: 'request' | 'answer', owner: string, key: string): string =>
+  `idempotency ${what}\0${owner}\0${key}`;
 
 const REFUSALS: ReadonlySet<string> = new Set([
   'invalid',
@@ -133,5 +140,5 @@ const isRefusal = (error: unknown): boolean =>
 
 const keyReused = (): HangarError =>
   new HangarError('conflict', 'This Idempotency-Key was used for another request.', {
-    hint: 'Use a new key for a new request; keys are kept for 7 days.',
+    hint: `Use a new key for a new request; keys are kept for ${IDEMPOTENCY_KEY_DAYS} days.`,
   });

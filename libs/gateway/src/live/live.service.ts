@@ -82,7 +82,8 @@ export class LiveService {
         'X-Accel-Buffering': 'no',
       });
       response.write(`retry: ${RECONNECT_MS}\n\n`);
-      await this.#follow(caller, source, response, stop);
+      // HEAD asks what this is, and nobody would take what follows.
+      if (response.req.method !== 'HEAD') await this.#follow(caller, source, response, stop);
       response.end();
     } catch {
       // The answer has begun: it can only be cut, and the client goes on from its last id.

@@ -10,6 +10,7 @@ import {
 } from '@hangar/contracts';
 import { FromCaller, type Caller } from '../auth/caller.ts';
 import { Route } from '../auth/route.ts';
+import { FromCreation, type Creation } from '../idempotency/idempotency.ts';
 import { SecretsService } from './secrets.service.ts';
 
 @ApiTags('secrets')
@@ -22,14 +23,16 @@ export class SecretsController {
     id: 'setSecret',
     summary: 'Set or replace a secret; its value never comes back.',
     scope: 'write',
+    creates: true,
     answers: { 201: secretDocumentSchema },
-    errors: ['exhausted'],
+    errors: ['conflict', 'exhausted'],
   })
   set(
     @FromCaller() caller: Caller,
+    @FromCreation() creation: Creation,
     @Body({ schema: setSecretSchema }) body: SetSecret,
   ): Promise<SecretDocument> {
-    return this.secrets.set(caller, body);
+    return this.secrets.set(caller, creation, body);
   }
 
   @Route({

@@ -2,11 +2,13 @@ import { HangarError, type SecretDocument, type SetSecret } from '@hangar/contra
 import { SecretStore, type SecretDescription, type Vault } from '@hangar/service-kit';
 import type { AccessLog, StoreConnection } from '../auth/access-log.ts';
 import type { Caller } from '../auth/caller.ts';
+import type { Creation, Idempotency } from '../idempotency/idempotency.ts';
 
 export interface SecretsParts {
   pool: StoreConnection;
   vault: Vault;
   log: AccessLog;
+  idempotency: Idempotency;
   now(): Date;
 }
 
@@ -27,14 +29,19 @@ export class SecretsService {
     return { items: found.map(secretDocument) };
   }
 
-  async set(caller: Caller, { name, value }: SetSecret): Promise<SecretDocument> {
+  set(caller: Caller, creation: Creation, { name, value }: SetSecret): Promise<SecretDocument> {
+    const { log, idempotency } = this.#parts;
     const { owner } = caller;
-    const description = await this.#parts.log.change(caller, owner, async (connection) => {
-      const result = await this.#store(connection).set(owner, name, value);
-      const data = { owner, name, version: result.version };
-      return { result, event: { type: 'SecretSet', data } };
-    });
-    return secretDocument(description);
+    return idempotency.once(caller, creation, () =>
+      log.change(caller, owner, async (connection) => {
+        const known = await idempotency.recall<SecretDocument>(connection, caller, creation);
+        if (known) return { result: known, event: null };
+        const result = secretDocument(await this.#store(connection).set(owner, name, value));
+        await idempotency.keep(connection, caller, creation, result);
+        const data = { owner, name, version: result.version };
+        return { result, event: { type: 'SecretSet', data } };
+      }),
+    );
   }
 
   async delete(caller: Caller, name: string): Promise<void> {

@@ -128,7 +128,7 @@ const cardDocument = (row: CardView): CardDocument => ({
   since: text(row.since),
 });
 
-/** First the one that the running turn is about, then retries and interrupting ones, newest first. */
+/** First that of the running turn, then retries and interrupting ones, newest first. */
 export function queueOf(rows: Pick<SessionRows, 'turns' | 'messages'>): QueuedMessageDocument[] {
   const running = rows.turns.find((turn) => turn.finished_at === null)?.message_id;
   const rank = ({ message_id, mode }: MessageView): number =>

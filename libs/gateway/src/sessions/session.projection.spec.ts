@@ -212,6 +212,8 @@ function tried(state: SessionState, command: SessionCommand): SessionEvent[] {
 describe('the read model of a session', () => {
   it('shows what the session is, after every command of 200 random lives', () => {
     const seen = new Set<string>();
+    const deleted: unknown[] = [];
+    const differences: object[] = [];
     for (let seed = 1; seed <= 200; seed += 1) {
       const random = seededRandom(seed);
       const views = new MemoryViews();
@@ -238,15 +240,16 @@ describe('the read model of a session', () => {
         const context = `seed ${seed}, step ${step}, ${command.type}`;
         const now = state as unknown as Session;
         if (now.phase.state === 'DELETED') {
-          expect(views.rows('session_view')[0]?.['state']).toBe('DELETED');
-          expect(views.rows('turn_view')).toEqual([]);
+          deleted.push([views.rows('session_view')[0]?.['state'], views.rows('turn_view').length]);
           break;
         }
         const [shown, wanted] = [shapeOfViews(views), shapeOfState(now)];
-        if (isDeepStrictEqual(shown, wanted)) continue;
-        expect({ context, ...shown }).toEqual({ context, ...wanted });
+        if (!isDeepStrictEqual(shown, wanted)) differences.push({ context, shown, wanted });
       }
     }
+    expect(differences.slice(0, 1)).toEqual([]);
+    expect(deleted.length).toBeGreaterThan(10);
+    expect(new Set(deleted.map(String))).toEqual(new Set(['DELETED,0']));
     expect([...seen].toSorted()).toEqual(
       expect.arrayContaining([
         'CheckpointMissed',

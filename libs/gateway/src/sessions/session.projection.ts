@@ -243,7 +243,7 @@ function endOf(id: string, event: SessionEvent): SessionChange {
   }
 }
 
-/** Only states that can be without a sandbox let go of it here; the others change state themselves. */
+/** Only states that can be without a sandbox let go of it here; others change state themselves. */
 const letGo = (id: string, sandbox_id: string): ViewChange => ({
   op: 'set',
   table: 'session_view',

@@ -27,7 +27,7 @@ const COUNTS = `select s.id,
       where m.session_id = s.id and m.status = 'queued') as queue_count
   from unnest($1::text[]) as s (id)`;
 
-/** Reads sessions of one owner; another owner's are not there [Z1]. Reading changes nothing [S5]. */
+/** Reads sessions of one owner; another's are not there [Z1]. Reading changes nothing [S5]. */
 export class SessionReader {
   readonly #source: DataSource;
 
@@ -35,7 +35,7 @@ export class SessionReader {
     this.#source = source;
   }
 
-  /** By id or name; an archived one by its name only when no live one has it. Throws `not_found`. */
+  /** By id or name; an archived one only when no live one has the name. Throws `not_found`. */
   async find(owner: string, ref: string): Promise<SessionView> {
     const sessions = this.#source.getRepository(SessionView);
     const byId = SESSION_ID_PATTERN.test(ref);

@@ -7,6 +7,7 @@ import type {
   SessionOutcome,
   SessionSummary,
 } from '@hangar/contracts';
+import { eventually } from '@hangar/testing';
 import { call, newOwner, type CallOptions } from '../testing/http.ts';
 import { startGatewayStack, type GatewayStack } from '../testing/stack.ts';
 
@@ -19,8 +20,8 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => stack.close(), 60_000);
 afterEach(() => {
-  expect(stack.errors).toEqual([]);
   stack.spokes.held.clear();
+  if (stack.errors.length > 0) throw new AggregateError(stack.errors, 'the gateway told of errors');
 });
 
 const create = (name: string, more: object = {}, query = '', options: CallOptions = {}) =>
@@ -91,6 +92,7 @@ describe('POST /api/sessions', () => {
     ['an unknown key', { colour: 'red' }, 'colour'],
     ['a harness that is not here', { harness: 'nobody' }, 'fake'],
     ['credentials in a URL', { repo: 'https://me:pw@example.org/a.git' }, 'secret'],
+    ['a name with capitals', { name: 'Refused' }, 'lower-case letters'],
     ['a name like an id', { name: 'ses-00000000' }, 'session id'],
   ])('refuses %s', async (_, more, word) => {
     const made = await create('refused', more);
@@ -126,6 +128,27 @@ describe('Idempotency-Key [M2]', () => {
     expect(reused.body.hint).toContain('new key');
     const long = { 'idempotency-key': 'x'.repeat(201) };
     expect((await create('long', {}, '', { headers: long })).status).toBe(400);
+  });
+
+  it('makes nothing twice when the answer was lost in a crash', async () => {
+    const before = await get('keyed');
+    await stack.log.pool.query(
+      "update gateway.idempotency_key set answer = null where key = 'create-1'",
+    );
+    const again = await create('keyed', { message: 'once' }, '', { headers });
+    expect({ status: again.status, id: again.body.id }).toEqual({ status: 201, id: before.id });
+    expect(again.body.version).toBe(before.version);
+  });
+
+  it('is forgotten after 7 days', async () => {
+    const old = { 'idempotency-key': 'old-key' };
+    const keep = async (name: string) => (await create(name, {}, '', { headers: old })).status;
+    expect([await keep('aged'), await keep('aged-2')]).toEqual([201, 409]);
+    await stack.log.pool.query(
+      `update gateway.idempotency_key set at = now() - interval '7 days 1 minute'
+       where key = 'old-key'`,
+    );
+    expect(await keep('aged-2')).toBe(201);
   });
 
   it('is each owner’s own', async () => {
@@ -217,6 +240,7 @@ describe('turns', () => {
     const made = await create('cut', {}, '?wait=20');
     stack.spokes.held.add('RunFinished');
     await post('cut/send', { body: { message: 'work' } });
+    await eventually(async () => (await get('cut')).queue.length === 0);
     await stack.spokes.loseRun(made.body.id, 1);
     const cut = await post('cut/send?wait=20', { body: { message: 'later' } });
     expect(cut.body.state).toBe('INTERRUPTED');

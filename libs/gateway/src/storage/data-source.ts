@@ -54,12 +54,18 @@ export async function openDataSource(pool: pg.Pool): Promise<DataSource> {
   return dataSource;
 }
 
+const MADE_MEANWHILE: ReadonlySet<unknown> = new Set(['23505', '42P07']);
+
 async function migrate(pool: pg.Pool, dataSource: DataSource): Promise<void> {
   const client = await pool.connect();
   try {
     await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
     await client.query('create schema if not exists gateway');
-    await dataSource.runMigrations({ transaction: 'each' });
+    await dataSource.runMigrations({ transaction: 'each' }).catch(async (error: unknown) => {
+      // Another service made the same table at the same moment; it is there now.
+      if (!MADE_MEANWHILE.has((error as { code?: unknown }).code)) throw error;
+      await dataSource.runMigrations({ transaction: 'each' });
+    });
   } finally {
     // Ends the session, and with it the lock, whatever happened in between.
     client.release(true);

@@ -1,7 +1,7 @@
 import { ACCESS_TOKEN_TABLE_SQL, SECRET_TABLE_SQL } from '@hangar/service-kit';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What the gateway keeps that does not follow from the log. The read models are made by `views/`. */
+/** What the gateway keeps that does not follow from the log; `views/` makes the read models. */
 export class GatewayTables1764500000000 implements MigrationInterface {
   name = 'GatewayTables1764500000000';
 
@@ -11,7 +11,7 @@ export class GatewayTables1764500000000 implements MigrationInterface {
     await runner.query(`create table gateway.idempotency_key (
       owner text not null,
       key text not null,
-      request_hash text not null,
+      request bytea not null,
       answer bytea,
       at timestamptz not null,
       constraint idempotency_key_key primary key (owner, key)

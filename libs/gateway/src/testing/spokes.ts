@@ -198,9 +198,10 @@ export class Spokes {
     data: EventMap[K],
   ): Promise<void> {
     const { version } = await this.#store.load(stream);
-    await this.#store.append(stream, version, [{ type, data }], {
+    const done = await this.#store.append(stream, version, [{ type, data }], {
       meta: causedBy(event, 'test-spokes'),
     });
+    if (done.kind !== 'appended') throw new Error(`${type} met ${done.kind}`);
   }
 }
 

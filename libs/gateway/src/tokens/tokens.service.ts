@@ -41,11 +41,16 @@ export class TokensService {
     const expiresAt = body.expires_at === undefined ? null : new Date(body.expires_at);
     return idempotency.once(caller, creation, () =>
       log.change(caller, owner, async (connection) => {
+        // A twin of this request may have made it while this one waited for its turn.
+        const known = await idempotency.recall<CreatedToken>(connection, caller, creation);
+        if (known) return { result: known, event: null };
         const { name, scope } = body;
         const made = await this.#store(connection).create({ owner, name, scope, expiresAt });
         const { tokenId: token_id } = made.description;
+        const result = { ...tokenDocument(made.description), token: made.token };
+        await idempotency.keep(connection, caller, creation, result);
         return {
-          result: { ...tokenDocument(made.description), token: made.token },
+          result,
           event: {
             type: 'TokenCreated',
             data: { token_id, owner, scopes: scopesOf(scope), label: name },

@@ -9,8 +9,10 @@ export const VIEW_SCHEMA = 'view';
 export const VIEW_SCHEMA_NEXT = 'view_next';
 
 /** Names of constraints and indexes are given, so that the entities can be compared with them. */
-export const viewTablesSql = (schema: string): string => `
-create schema ${schema};
+export const viewTablesSql = (schema: string): string =>
+  `create schema ${schema};` + sessionTableSql(schema) + partTablesSql(schema);
+
+const sessionTableSql = (schema: string): string => `
 create table ${schema}.session_view (
   id text not null,
   name text not null,
@@ -43,6 +45,10 @@ create table ${schema}.session_view (
 );
 create index session_view_name on ${schema}.session_view (owner, name);
 create index session_view_recent on ${schema}.session_view (owner, created_at, id);
+`;
+
+/** Rows that belong to a session, and the environments. */
+const partTablesSql = (schema: string): string => `
 create table ${schema}.turn_view (
   session_id text not null,
   number integer not null,

@@ -2,10 +2,12 @@ import { HangarError } from '@hangar/contracts';
 import type { Projector } from '@hangar/messaging';
 import type { LogSignal } from '../live/log-signal.ts';
 
-/** After a command its answer waits this long for the read models, so that people read own writes. */
+/** So long an answer waits for the read models after a command: people read own writes. */
 export const CATCH_UP_MS_MAX = 2000;
 /** Requests with ?wait that are held open at once in one process. */
 export const WAITS_MAX = 1000;
+/** Requests that ask the projector at once; while it stands still they would pile up. */
+const CATCH_UPS_MAX = 2000;
 /** A lost wake costs at most this. */
 const SWEEP_MS = 1000;
 
@@ -14,6 +16,7 @@ export class ViewWatch {
   readonly #projector: Pick<Projector, 'caughtUp'>;
   readonly #signal: LogSignal;
   #waits = 0;
+  #catchUps = 0;
 
   constructor(projector: Pick<Projector, 'caughtUp'>, signal: LogSignal) {
     this.#projector = projector;
@@ -26,10 +29,18 @@ export class ViewWatch {
     const late = new Promise<false>((resolve) => {
       timer = setTimeout(() => resolve(false), withinMs);
     });
-    const reached = this.#projector.caughtUp().then(() => true);
-    const result = await Promise.race([reached, late]);
+    const result = await Promise.race([this.#reached(), late]);
     clearTimeout(timer);
     return result;
+  }
+
+  #reached(): Promise<boolean> {
+    if (this.#catchUps >= CATCH_UPS_MAX) return new Promise(() => undefined);
+    this.#catchUps += 1;
+    return this.#projector.caughtUp().then(() => {
+      this.#catchUps -= 1;
+      return true;
+    });
   }
 
   /**

@@ -7,7 +7,7 @@ interface Sql {
   values: unknown[];
 }
 
-/** Writes changes in their order; table and column names come from this program, never from data. */
+/** Writes changes in their order; names of tables and columns never come from data. */
 export async function writeChanges(
   tx: Transaction,
   schema: string,

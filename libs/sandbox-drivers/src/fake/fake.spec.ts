@@ -4,7 +4,7 @@ import { describeSandboxDriver, newSpec } from '../testing/index.ts';
 import { createFakeDriver } from './index.ts';
 
 describeSandboxDriver(
-  'fake driver',
+  'fake',
   () => Promise.resolve({ driver: createFakeDriver(), close: () => Promise.resolve() }),
   { processes: false },
 );

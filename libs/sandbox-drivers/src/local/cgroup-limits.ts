@@ -70,9 +70,10 @@ const locate = (mount: CgroupMount, own: string): string =>
     mount.root !== '/' && own.startsWith(mount.root) ? own.slice(mount.root.length) : own,
   );
 
-export const detectCgroups = async (): Promise<CgroupHost | null> => {
-  const mounts = parseMounts(await readText('/proc/self/mountinfo'));
-  const own = parseOwn(await readText('/proc/self/cgroup'));
+/** `self` is the directory in /proc of the process whose groups count. */
+export const detectCgroups = async (self = '/proc/self'): Promise<CgroupHost | null> => {
+  const mounts = parseMounts(await readText(join(self, 'mountinfo')));
+  const own = parseOwn(await readText(join(self, 'cgroup')));
   const parents: Partial<Record<Controller, string>> = {};
   for (const controller of CONTROLLERS) {
     const mount = mounts.find(
@@ -142,6 +143,15 @@ export const createCgroups = async (
   }
   return [...new Set(directories.values())];
 };
+
+/** Where the groups of a sandbox would be, for one whose record does not say. */
+export const expectedCgroups = async (name: string): Promise<string[]> => {
+  const host = await detectCgroups();
+  return [...new Set(Object.values(host?.parents ?? {}).map((parent) => join(parent, name)))];
+};
+
+/** The name of a sandbox's group in each hierarchy. */
+export const cgroupName = (sandboxId: string): string => `hangar-${sandboxId}`;
 
 /** Kills what is in the groups and removes them; false when something would not die. */
 export const removeCgroups = async (directories: string[]): Promise<boolean> => {

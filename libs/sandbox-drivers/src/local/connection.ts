@@ -1,27 +1,41 @@
+import { constants } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { HangarError } from '@hangar/contracts';
 import { Mux } from './wire/mux.ts';
 import { PROTOCOL_VERSION, SOCKET_NAME } from './wire/protocol.ts';
-import { shortenSocketDirectory } from './wire/socket-path.ts';
 
 /** sandboxd answers a greeting within this, or it is not reachable now. */
 const HELLO_MS = 10_000;
 
-/** Connects to a sandboxd and greets it; throws `unavailable` when it does not answer. */
+/** Linux: a name for a file without opening it; Node does not export the number. */
+const O_PATH = 0o10000000;
+
+/**
+ * Connects to a sandboxd and greets it; throws `unavailable` when it does not answer.
+ * The directory of the socket belongs to the agent, who may put a link there to a socket of the
+ * host: what is connected to is pinned first and looked at, so that a link is never followed.
+ */
 export const connectSandboxd = async (
   socketDirectory: string,
   expected: { token: string; instance: string },
 ): Promise<Mux> => {
-  let short;
+  const path = join(socketDirectory, SOCKET_NAME);
+  if (process.platform !== 'linux') return greet(path, expected);
+  let pinned: FileHandle;
   try {
-    short = shortenSocketDirectory(socketDirectory);
+    pinned = await open(path, O_PATH | constants.O_NOFOLLOW);
   } catch (cause) {
-    throw new HangarError('unavailable', 'The sandbox has no socket directory.', { cause });
+    throw new HangarError('unavailable', 'The sandbox has no socket.', { cause });
   }
   try {
-    return await greet(`${short.directory}/${SOCKET_NAME}`, expected);
+    if (!(await pinned.stat()).isSocket()) {
+      throw new HangarError('unavailable', 'What is in the place of the sandbox is no socket.');
+    }
+    return await greet(`/proc/self/fd/${pinned.fd}`, expected);
   } finally {
-    short.release();
+    await pinned.close();
   }
 };
 

@@ -4,7 +4,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HangarError } from '@hangar/contracts';
 import type { SandboxRef, SandboxSpec } from '../sandbox-driver.ts';
-import { createCgroups } from './cgroup-limits.ts';
+import { cgroupName, createCgroups } from './cgroup-limits.ts';
 import { connectSandboxd } from './connection.ts';
 import { destroySandbox } from './destroy-sandbox.ts';
 import type { HostSupport } from './host-support.ts';
@@ -141,7 +141,7 @@ const makeSandbox = async (
   }
   if (host.cgroups) {
     const limits = { ...spec.resources, pids: spec.resources.pids ?? PIDS_DEFAULT };
-    record.cgroups = await createCgroups(host.cgroups, `hangar-${spec.id}`, limits);
+    record.cgroups = await createCgroups(host.cgroups, cgroupName(spec.id), limits);
   }
   // From here on a destroy after a crash finds everything that was made.
   await writeRecord(directory, record);

@@ -1,7 +1,7 @@
 import { chmod, lstat, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HangarError } from '@hangar/contracts';
-import { removeCgroups } from './cgroup-limits.ts';
+import { cgroupName, expectedCgroups, removeCgroups } from './cgroup-limits.ts';
 import { isAlive, sendSignal, sweepProcesses, type ProcessIdentity } from './process-table.ts';
 import {
   readBootId,
@@ -27,7 +27,10 @@ export const destroySandbox = async (stateDirectory: string, id: string): Promis
   if (record && record.bootId === (await readBootId())) await killProcesses(record);
   // Also what the record does not name: a crash between the start and the record.
   const isSwept = await sweepProcesses({ name: MARKER.sandbox, value: id });
-  const isEmpty = await removeCgroups(record?.cgroups ?? []);
+  const known = record?.cgroups ?? [];
+  const isEmpty = await removeCgroups(
+    known.length > 0 ? known : await expectedCgroups(cgroupName(id)),
+  );
   if (!isSwept || !isEmpty) {
     throw new HangarError('unavailable', `Some processes of sandbox ${id} would not die.`, {
       hint: 'Try again; a process that waits for a disk dies when the disk answers.',

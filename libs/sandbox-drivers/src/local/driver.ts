@@ -39,6 +39,8 @@ const SANDBOX_ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
 /** sandboxd is started again within this when the agent killed it. */
 const RECONNECT_MS = 5000;
 const RECONNECT_PAUSE_MS = 50;
+/** After a lost connection it is known within this whether the sandbox ended or only sandboxd. */
+const GONE_MS = 2000;
 
 export const createLocalDriver = (options: LocalDriverOptions): SandboxDriver => {
   const stateDirectory = resolve(options.stateDirectory);
@@ -207,8 +209,22 @@ class SandboxLinks {
     return mux;
   }
 
+  /**
+   * sandboxd ends a moment before PID 1 does when the sandbox ends, and is started again when only
+   * it was killed; which of the two it was is known when either is seen.
+   */
   async isGone(ref: SandboxRef): Promise<boolean> {
-    return (await this.find(ref)) === null;
+    const deadline = Date.now() + GONE_MS;
+    while (!this.closed && Date.now() < deadline) {
+      try {
+        const mux = await this.dialOnce(ref);
+        mux?.destroy();
+        return mux === null;
+      } catch {
+        await new Promise((done) => setTimeout(done, RECONNECT_PAUSE_MS));
+      }
+    }
+    return false;
   }
 
   drop(id: string): void {
@@ -235,14 +251,18 @@ class SandboxLinks {
     return (await whyStopped(found.record)) === null ? found.record : null;
   }
 
-  private async dial(ref: SandboxRef): Promise<Mux | null> {
+  private async dialOnce(ref: SandboxRef): Promise<Mux | null> {
+    const record = await this.find(ref);
+    if (!record) return null;
     const { socket } = sandboxFiles(join(sandboxesDirectory(this.stateDirectory), ref.id));
+    return connectSandboxd(socket, record);
+  }
+
+  private async dial(ref: SandboxRef): Promise<Mux | null> {
     const deadline = Date.now() + RECONNECT_MS;
     for (;;) {
-      const record = await this.find(ref);
-      if (!record) return null;
       try {
-        return await connectSandboxd(socket, record);
+        return await this.dialOnce(ref);
       } catch (error) {
         if (Date.now() > deadline) throw error;
       }

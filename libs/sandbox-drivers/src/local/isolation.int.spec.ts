@@ -70,7 +70,7 @@ describe('isolation of the local driver', () => {
 
   it('cannot see the host: files, state, processes, secrets', async () => {
     const { out } = await sh(
-      `ls -d /root /var/lib/* /work /boot /sys /mnt/* ${local.stateDirectory} 2>/dev/null; ` +
+      `ls -d /root /var/lib/* /srv /boot /sys /mnt/* ${local.stateDirectory} 2>/dev/null; ` +
         'cat /etc/shadow 2>/dev/null; ls /home; ls /run /run/hangar; ls /proc | grep -cE "^[0-9]+$"',
     );
     const lines = out.split('\n');
@@ -99,6 +99,7 @@ describe('isolation of the local driver', () => {
       other,
     );
     expect(out).toBe('');
+    expect((await sh('cat /workspace/secret; pgrep -fc "^quarry 7001"')).out).toBe('mine\n1');
     await sh('pkill -f 7001');
   });
 
@@ -169,7 +170,13 @@ describe('isolation of the local driver', () => {
   });
 
   it('memory and process limits hit the command and not the sandbox', async () => {
-    await withSandbox({ resources: { memoryMb: 256, pids: 60 } }, async (small) => {
+    const resources = { memoryMb: 256, pids: 60, cpus: 0.5 };
+    await withSandbox({ resources }, async (small) => {
+      const { cgroups } = await recordOf(small.id);
+      const cpu = await Promise.all(
+        cgroups.map((path) => readFile(join(path, 'cpu.cfs_quota_us'), 'utf8').catch(() => '')),
+      );
+      expect(cpu.join('').trim()).toBe('50000');
       const eat = await sh(
         'python3 -c "x = bytearray(600*1024*1024); print(len(x))" || exit $?',
         small,
@@ -213,6 +220,23 @@ describe('isolation of the local driver', () => {
       exec.stderr.resume();
       await exec.exit;
       expect((await sh('echo alive', made)).out).toBe('alive');
+    });
+  });
+
+  it('a link in the place of the socket does not lead the driver to a socket of the host', async () => {
+    await withSandbox({}, async (made) => {
+      const socket = join(local.stateDirectory, 'host.sock');
+      let connections = 0;
+      const server = createServer(() => connections++).listen(socket);
+      await once(server, 'listening');
+      const link = `ln -sf ${socket} /run/hangar/socket/s`;
+      expect((await sh(link, made)).exit).toEqual({ kind: 'exited', code: 0 });
+      const fresh = (await openFresh()).driver;
+      const stat = fresh.files.stat(made, '/workspace');
+      await expect(stat).rejects.toMatchObject({ code: 'unavailable' });
+      expect(connections).toBe(0);
+      await fresh.close();
+      server.close();
     });
   });
 

@@ -1,4 +1,4 @@
 import { describeSandboxDriver } from '../testing/index.ts';
 import { openLocalDriver } from '../testing/local-driver-factory.ts';
 
-describeSandboxDriver('local driver with bubblewrap', () => openLocalDriver('auto'));
+describeSandboxDriver('local with bubblewrap', () => openLocalDriver('auto'));

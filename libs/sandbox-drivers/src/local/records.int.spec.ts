@@ -93,6 +93,7 @@ describe('records of the local driver', () => {
   it('an unreadable record is shown as stopped, and can be destroyed with what runs', async () => {
     const spec = newSpec();
     const ref = await local.driver.create(spec);
+    const { cgroups } = JSON.parse(await readFile(recordOf(spec.id), 'utf8')) as SandboxRecord;
     await writeFile(recordOf(spec.id), '{"version":1,"id":');
     expect(await local.driver.get(spec.id)).toMatchObject({
       phase: 'stopped',
@@ -107,6 +108,9 @@ describe('records of the local driver', () => {
     await local.driver.destroy(spec.id);
     expect(await processesOf(spec.id)).toEqual([]);
     expect(await local.driver.get(spec.id)).toBeNull();
+    for (const cgroup of cgroups) {
+      await expect(readdir(cgroup)).rejects.toMatchObject({ code: 'ENOENT' });
+    }
   });
 
   it('after a restart of the machine records are found and stopped', async () => {

@@ -114,9 +114,13 @@ const collect = async (
 
 /** False when the service sent more than it had credit for. */
 const accept = (frame: OutputFrame, out: ChannelReader, err: ChannelReader): boolean => {
-  if (frame.case === 'stdout') return out.receive(Buffer.from(frame.value));
-  if (frame.case === 'stderr') return err.receive(Buffer.from(frame.value));
+  if (frame.case === 'stdout') return out.receive(asBuffer(frame.value));
+  if (frame.case === 'stderr') return err.receive(asBuffer(frame.value));
   if (frame.case === 'stdoutEnd') out.end();
   if (frame.case === 'stderrEnd') err.end();
   return true;
 };
+
+/** The same bytes, not a copy. */
+export const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

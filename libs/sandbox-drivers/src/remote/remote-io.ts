@@ -2,7 +2,7 @@ import { createClient } from '@connectrpc/connect';
 import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { create } from '@bufbuild/protobuf';
 import { sandboxData } from '@hangar/contracts';
-import type { DetachedRuns, SandboxIo, SandboxRef } from '../sandbox-driver.ts';
+import type { DetachedRuns, SandboxIo } from '../sandbox-driver.ts';
 import { createRemoteFiles } from './remote-files.ts';
 import { remoteExec, remoteFollow } from './remote-output.ts';
 import { remotePty } from './remote-pty.ts';

@@ -13,6 +13,9 @@ import { CHUNK_BYTES_MAX, receiveOutput, type OutputFrame } from './output-strea
 import type { DataClient, ToTarget } from './data-client.ts';
 import { findHangarError, fromExit } from './wire-values.ts';
 
+/** The longest that a timer at the other end can wait: about 24 days. */
+const TIMEOUT_MS_MAX = 2 ** 31 - 1;
+
 type ExecFrame = sandboxData.ExecRequest['frame'];
 type FollowFrame = sandboxData.RunFollowRequest['frame'];
 
@@ -29,7 +32,9 @@ export const remoteExec = async (
   const start = create(sandboxData.ExecStartSchema, {
     target: toTarget(ref, request.quiet),
     process: { argv, ...(cwd === undefined ? {} : { cwd }), envVars: envVars ?? {} },
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(timeoutMs === undefined
+      ? {}
+      : { timeoutMs: Math.min(Math.ceil(timeoutMs), TIMEOUT_MS_MAX) }),
   });
   outbox.send(wrap({ case: 'start', value: start }));
   const responses = client.exec(outbox)[Symbol.asyncIterator]();

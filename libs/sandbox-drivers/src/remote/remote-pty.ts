@@ -3,6 +3,7 @@ import { sandboxData } from '@hangar/contracts';
 import { createChannelReader } from '../local/wire/channel.ts';
 import type { ExitStatus, PtyRequest, PtyStream, SandboxRef } from '../sandbox-driver.ts';
 import { Outbox } from './outbox.ts';
+import { asBuffer } from './output-streams.ts';
 import type { DataClient, ToTarget } from './data-client.ts';
 import { findHangarError, fromExit } from './wire-values.ts';
 
@@ -91,6 +92,6 @@ class PtyOutput {
       });
     }
     this.owedBytes += frame.value.length;
-    this.reader.receive(Buffer.from(frame.value));
+    this.reader.receive(asBuffer(frame.value));
   }
 }

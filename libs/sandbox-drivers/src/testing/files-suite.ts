@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
-import { GROWTH_BYTES_MAX, LARGE_BYTES, largeSource } from './exec-suite.ts';
+import { GROWTH_BYTES_MAX, LARGE_BYTES, LARGE_MS, largeSource } from './exec-suite.ts';
 import { type SuiteContext } from './suite-context.ts';
 
 const hashOf = (bytes: Uint8Array | string): string =>
@@ -71,29 +71,33 @@ export const describeFiles = (context: SuiteContext): void => {
 /** What only a driver with a file system can show. */
 export const describeFileSystem = (context: SuiteContext): void => {
   describe('files on a real disk', () => {
-    it('100 MB in and out keep their hash, and a slow reader does not fill the memory', async () => {
-      const path = `${await context.workspace()}/large`;
-      const { source, sha256 } = largeSource(LARGE_BYTES);
-      const put = await context.driver.files.put(context.ref, path, source);
-      const expected = sha256();
-      expect(put).toEqual({ size: LARGE_BYTES, sha256: expected });
-      const inside = await context.sh(`sha256sum < ${path}`);
-      expect(inside.out.split(' ')[0]).toBe(expected);
+    it(
+      '100 MB in and out keep their hash, and a slow reader does not fill the memory',
+      async () => {
+        const path = `${await context.workspace()}/large`;
+        const { source, sha256 } = largeSource(LARGE_BYTES);
+        const put = await context.driver.files.put(context.ref, path, source);
+        const expected = sha256();
+        expect(put).toEqual({ size: LARGE_BYTES, sha256: expected });
+        const inside = await context.sh(`sha256sum < ${path}`);
+        expect(inside.out.split(' ')[0]).toBe(expected);
 
-      const before = process.memoryUsage().rss;
-      let grown = 0;
-      let chunks = 0;
-      const hash = createHash('sha256');
-      const file = await context.driver.files.get(context.ref, path);
-      for await (const chunk of file!.body) {
-        hash.update(chunk as Buffer);
-        if (++chunks <= 20) await new Promise((resolve) => setTimeout(resolve, 25));
-        if (chunks === 20) grown = process.memoryUsage().rss - before;
-      }
-      expect(hash.digest('hex')).toBe(expected);
-      expect(await file!.sha256).toBe(expected);
-      expect(grown).toBeLessThan(GROWTH_BYTES_MAX);
-    });
+        const before = process.memoryUsage().rss;
+        let grown = 0;
+        let chunks = 0;
+        const hash = createHash('sha256');
+        const file = await context.driver.files.get(context.ref, path);
+        for await (const chunk of file!.body) {
+          hash.update(chunk as Buffer);
+          if (++chunks <= 20) await new Promise((resolve) => setTimeout(resolve, 25));
+          if (chunks === 20) grown = process.memoryUsage().rss - before;
+        }
+        expect(hash.digest('hex')).toBe(expected);
+        expect(await file!.sha256).toBe(expected);
+        expect(grown).toBeLessThan(GROWTH_BYTES_MAX);
+      },
+      LARGE_MS,
+    );
 
     it('a put whose source fails leaves the old file and nothing else', async () => {
       const directory = `${await context.workspace()}/atomic`;

@@ -15,7 +15,7 @@ export const describeSandboxDriver = (
   factory: DriverFactory,
   options: { processes: boolean } = { processes: true },
 ): void => {
-  describe(name, () => {
+  describe(`sandbox driver: ${name}`, () => {
     const context = new SuiteContext(factory);
     beforeAll(() => context.open());
     afterAll(() => context.close());

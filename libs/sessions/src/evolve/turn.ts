@@ -1,4 +1,5 @@
 import type { SessionEvents } from '@hangar/contracts';
+import { TURN_TEXT_CHARACTERS_MAX, clip } from '../clip.ts';
 import { heldSandbox, turnOf, type Session, type Turn } from '../session.ts';
 import { idle, withNotes, withTurn, type Named } from './parts.ts';
 
@@ -59,6 +60,12 @@ export function evolveTurn(
   }
 }
 
+/** Only the newest turn may be asked for again; of the others the whole text is in the log. */
+const summed = (t: Turn): Turn => {
+  const message = clip(t.message, TURN_TEXT_CHARACTERS_MAX);
+  return message === t.message ? t : { ...t, message };
+};
+
 function turnRequested(s: Session, d: SessionEvents['TurnRequested']): Session {
   const sandbox = heldSandbox(s);
   if (!sandbox) throw new Error('a turn without a sandbox: the log is broken');
@@ -80,7 +87,7 @@ function turnRequested(s: Session, d: SessionEvents['TurnRequested']): Session {
   };
   return {
     ...s,
-    turns: [...s.turns, turn],
+    turns: [...s.turns.map(summed), turn],
     notes: [],
     state_reason: `turn ${d.turn} is starting`,
     phase: { state: 'ACTIVE', sandbox, turn: d.turn, step: 'requested', since: d.requested_at },

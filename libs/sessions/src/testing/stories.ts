@@ -31,6 +31,10 @@ export function told(...commands: SessionCommand[]): SessionEvent[] {
 export const stateAfter = (events: SessionEvent[]): SessionState =>
   events.reduce((state: SessionState, event) => evolve(state, event), initialState);
 
+/** What one more command gives. */
+export const decided = (past: SessionEvent[], next: SessionCommand): SessionEvent[] =>
+  decide(stateAfter(past), next);
+
 export function sessionAfter(events: SessionEvent[]): Session {
   const state = stateAfter(events);
   if (!state) throw new Error('there is no session in this story');

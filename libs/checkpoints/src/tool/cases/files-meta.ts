@@ -273,4 +273,3 @@ export const concurrentCases: Case[] = [
 
 let current: Scene | undefined;
 let committed = false;
-

@@ -2,4 +2,6 @@ import { describe } from '@jest/globals';
 import { playAll } from './case.ts';
 import { hostileCases } from './hostile.ts';
 
-describe('hostile', () => playAll(hostileCases));
+describe('hostile', () => {
+  playAll('hostile', hostileCases);
+});

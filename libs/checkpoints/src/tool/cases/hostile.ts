@@ -1,4 +1,14 @@
-import { chmodSync, cpSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import type { Case } from './case.ts';
@@ -101,7 +111,8 @@ export const hostileCases: Case[] = [
     },
     named: ['core.sshcommand', 'remote.origin.uploadpack'],
     adjust: (seen) => {
-      const left = /^(?:core\.(?:sshcommand|gitproxy|alternaterefs)|protocol|remote\.origin\.(?:up|pr))/;
+      const left =
+        /^(?:core\.(?:sshcommand|gitproxy|alternaterefs)|protocol|remote\.origin\.(?:up|pr))/;
       seen.config = seen.config.filter((line) => !left.test(line));
     },
   },

@@ -2,5 +2,9 @@ import { describe } from '@jest/globals';
 import { playAll } from './case.ts';
 import { moreNestedCases, nestedCases } from './nested.ts';
 
-describe('nested', () => playAll(nestedCases));
-describe('nested, beyond the list', () => playAll(moreNestedCases));
+describe('nested', () => {
+  playAll('nested', nestedCases);
+});
+describe('nested, beyond the list', () => {
+  playAll('nested, beyond the list', moreNestedCases);
+});

@@ -2,6 +2,12 @@ import { describe } from '@jest/globals';
 import { playAll } from './case.ts';
 import { moreRefCases, progressCases, refCases } from './refs.ts';
 
-describe('refs', () => playAll(refCases));
-describe('progress', () => playAll(progressCases));
-describe('refs and progress, beyond the list', () => playAll(moreRefCases));
+describe('refs', () => {
+  playAll('refs', refCases);
+});
+describe('progress', () => {
+  playAll('progress', progressCases);
+});
+describe('refs and progress, beyond the list', () => {
+  playAll('refs and progress, beyond the list', moreRefCases);
+});

@@ -2,4 +2,6 @@ import { describe } from '@jest/globals';
 import { playAll } from './case.ts';
 import { repoCases } from './repo.ts';
 
-describe('repo', () => playAll(repoCases));
+describe('repo', () => {
+  playAll('repo', repoCases);
+});

@@ -76,7 +76,8 @@ export const repoCases: Case[] = [
     adjust: (seen) => {
       delete seen.state['ORIG_HEAD'];
       // The other work tree's own reflog of its branch is not this session's.
-      for (const key of Object.keys(seen.state)) if (key.startsWith('hooks/')) delete seen.state[key];
+      for (const key of Object.keys(seen.state))
+        if (key.startsWith('hooks/')) delete seen.state[key];
     },
   },
   {
@@ -274,7 +275,6 @@ export const repoCases: Case[] = [
       git(scene, ['gc', '-q', '--prune=now'], { cwd: scene.origin });
     },
     lossesAllowed: CUT,
-
   },
   {
     name: 'second_remote',
@@ -327,4 +327,3 @@ function localWorkKeepingTree(scene: Scene): void {
 function dropPartial(seen: { config: string[] }): void {
   seen.config = seen.config.filter((line) => !/partialclone|promisor/.test(line));
 }
-

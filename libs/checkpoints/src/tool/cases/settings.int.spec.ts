@@ -2,5 +2,9 @@ import { describe } from '@jest/globals';
 import { playAll } from './case.ts';
 import { configCases, ignoredCases } from './settings.ts';
 
-describe('config', () => playAll(configCases));
-describe('ignored', () => playAll(ignoredCases));
+describe('config', () => {
+  playAll('config', configCases);
+});
+describe('ignored', () => {
+  playAll('ignored', ignoredCases);
+});

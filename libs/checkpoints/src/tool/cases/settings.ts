@@ -136,7 +136,11 @@ export const configCases: Case[] = [
       git(scene, ['config', 'remote.fork.url', 'https://me:hunter2@example.com/fork.git']);
       git(scene, ['config', 'http.https://example.com/.extraHeader', 'Authorization: hunter2']);
       git(scene, ['config', 'credential.helper', '!echo hunter2']);
-      git(scene, ['config', 'url.https://x:hunter2@example.com/.insteadOf', 'https://example.com/']);
+      git(scene, [
+        'config',
+        'url.https://x:hunter2@example.com/.insteadOf',
+        'https://example.com/',
+      ]);
       git(scene, ['config', 'core.sshCommand', 'ssh -i hunter2']);
       git(scene, ['config', 'remote.fork.fetch', '+refs/heads/*:refs/remotes/fork/*']);
     },
@@ -195,4 +199,3 @@ export const ignoredCases: Case[] = [
     },
   },
 ];
-

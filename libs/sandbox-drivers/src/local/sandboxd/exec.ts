@@ -12,6 +12,8 @@ import {
 } from '../wire/protocol.ts';
 import { offerToOomKiller, prepareProcess } from './spawn.ts';
 
+/** The longest that a timer can wait: about 24 days. */
+const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 /**
  * After the process ended, a child it left behind may hold its output open for ever. What was in
  * the pipe is still delivered; then this long without a byte, or this many bytes, is the end.
@@ -51,10 +53,13 @@ export const serveExec = async (
   const timer =
     request.timeoutMs === null
       ? undefined
-      : setTimeout(() => {
-          timedOut = true;
-          void killAll();
-        }, request.timeoutMs);
+      : setTimeout(
+          () => {
+            timedOut = true;
+            void killAll();
+          },
+          Math.min(request.timeoutMs, TIMEOUT_MS_MAX),
+        );
   stream.cancelled.addEventListener('abort', () => void killAll());
   if (stream.cancelled.aborted) void killAll();
   stream.onMessage((message) => {

@@ -1,3 +1,4 @@
+import { errorCode } from '../error-code.ts';
 import type { WireError } from '../wire/protocol.ts';
 
 /** Fails one operation; the driver turns it into a HangarError of the same code. */
@@ -16,6 +17,10 @@ export class OperationError extends Error {
     if (error instanceof OperationError) {
       const hint = error.hint === undefined ? {} : { hint: error.hint };
       return { code: error.code, detail: error.message, ...hint };
+    }
+    if (['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE'].includes(errorCode(error) ?? '')) {
+      const hint = 'End processes in the sandbox, or give it more.';
+      return { code: 'exhausted', detail: `the sandbox is at its limits: ${String(error)}`, hint };
     }
     const detail = error instanceof Error ? error.message : String(error);
     return { code: 'internal', detail };

@@ -108,8 +108,7 @@ export class Run {
     if (this.end) return true;
     const identity = await readIdentity(this.directory);
     if (!identity) {
-      await sweepProcesses({ name: MARKER.run, value: this.id });
-      await rm(this.directory.path, { recursive: true, force: true });
+      await this.discard();
       return false;
     }
     this.identity = identity;
@@ -117,6 +116,14 @@ export class Run {
     await this.input.open();
     this.watch();
     return true;
+  }
+
+  /** Takes back a start that did not get to its end. */
+  async discard(): Promise<void> {
+    clearInterval(this.timer);
+    await this.input?.close();
+    await this.sweep();
+    await rm(this.directory.path, { recursive: true, force: true });
   }
 
   async say(key: string, bytes: Buffer, eof: boolean): Promise<void> {

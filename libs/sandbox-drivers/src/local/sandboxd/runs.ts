@@ -1,7 +1,6 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { MuxStream } from '../wire/mux-stream.ts';
-import { CHANNEL } from '../wire/mux.ts';
+import { CHANNEL, type MuxStream } from '../wire/mux-stream.ts';
 import {
   INPUT_BYTES_MAX,
   type ProcessRequest,
@@ -76,6 +75,8 @@ export class Runs {
       await run.start(request, stdin, this.config);
       return run;
     } catch (error) {
+      // Nothing is left, so that the same start can be tried again.
+      await run.discard();
       this.runs.delete(id);
       throw error;
     }

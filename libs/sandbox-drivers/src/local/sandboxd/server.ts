@@ -1,7 +1,7 @@
 import { timingSafeEqual, createHash } from 'node:crypto';
 import { createServer, type Socket } from 'node:net';
 import { Mux } from '../wire/mux.ts';
-import { type MuxStream } from '../wire/mux-stream.ts';
+import type { MuxStream } from '../wire/mux-stream.ts';
 import { PROTOCOL_VERSION, type Operation, type SandboxdConfig } from '../wire/protocol.ts';
 import { serveExec } from './exec.ts';
 import { serveGet, servePut, serveRemove, serveStat } from './files.ts';
