@@ -14,7 +14,9 @@ const fail = (text: string): void => {
   process.exitCode = 1;
 };
 
-const base = ['origin/main', 'main'].find((ref) => run('git', ['cat-file', '-e', `${ref}:proto`]).ok);
+const base = ['origin/main', 'main'].find(
+  (ref) => run('git', ['cat-file', '-e', `${ref}:proto`]).ok,
+);
 if (base) {
   const breaking = run('buf', ['breaking', '--against', `.git#ref=${base},subdir=proto`]);
   if (!breaking.ok) fail(`breaking change against ${base}:\n${breaking.text}`);

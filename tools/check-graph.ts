@@ -47,7 +47,7 @@ const layer = (name: string): string =>
     ?.slice(6) ?? '';
 
 // Specs and suites may use the test stack and, above their layer, what they prove a seam with.
-const TEST_FILE = /\.spec\.ts$|\/testing\/|\/(e2e|sim)\//;
+const TEST_FILE = /\.spec\.ts$|\/src\/testing\/|\/(e2e|sim)\//;
 
 /** Projects that a project's shipped source names, read from the imports themselves. */
 function imported(root: string): Set<string> {

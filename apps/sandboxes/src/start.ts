@@ -7,7 +7,7 @@ import { installHarness, isHarnessName } from '@hangar/harness-adapters';
 import { connectLog } from '@hangar/messaging';
 import type { SandboxDriver } from '@hangar/sandbox-drivers';
 import { createLocalDriver } from '@hangar/sandbox-drivers/local';
-import { createTokenCheck, sandboxIoRoutes } from '@hangar/sandbox-drivers/remote';
+import { DATA_HTTP2, createTokenCheck, sandboxIoRoutes } from '@hangar/sandbox-drivers/remote';
 import { SandboxesModule } from '@hangar/sandboxes';
 import {
   SECRET_TABLE_SQL,
@@ -88,7 +88,8 @@ export async function startSandboxes(config: Config, options: StartOptions): Pro
       io: {
         host: ioUrl.hostname === 'localhost' ? '127.0.0.1' : ioUrl.hostname,
         port: Number(ioUrl.port || 80),
-        routes: (onActivity) => 
+        http2: DATA_HTTP2,
+        routes: (onActivity) =>
           sandboxIoRoutes(driver, { authorize: createTokenCheck(serviceToken), onActivity }),
       },
     }),

@@ -46,7 +46,8 @@ export async function readChanges(
   const manifest = await store.manifest(asked.session_id, asked.checkpoint_id);
   if (!manifest) throw new HangarError('not_found', `${asked.checkpoint_id} is not in the store`);
   const chunks: Buffer[] = [];
-  for await (const chunk of await store.open(manifest, 'changes.json')) chunks.push(chunk as Buffer);
+  for await (const chunk of await store.open(manifest, 'changes.json'))
+    chunks.push(chunk as Buffer);
   const report = JSON.parse(Buffer.concat(chunks).toString('utf8')) as ChangesReport;
   const { created_at } = await readMeta(await store.open(manifest, 'meta.json'));
   return fit({ ...report, source: 'checkpoint', taken_at: created_at });

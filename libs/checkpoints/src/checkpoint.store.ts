@@ -53,33 +53,58 @@ const checkpointPrefix = (sessionId: string, checkpointId: string): string =>
   `sessions/${sessionId}/${checkpointId}/`;
 const basePrefix = (sessionId: string): string => `sessions/${sessionId}/base/`;
 
-/** Sealed parts under `sessions/<session>/<checkpoint>/`; see docs/formats/checkpoint.md. */
-export function createCheckpointStore(blobs: BlobStore, vault: Vault): CheckpointStore {
-  const aad = (prefix: string, name: string): string => `${prefix}${name}`;
+/** Sealing, opening and the manifest of one prefix; what every kind of set of parts shares. */
+class SealedParts {
+  readonly blobs: BlobStore;
+  readonly vault: Vault;
 
-  const putPart = async (
+  constructor(blobs: BlobStore, vault: Vault) {
+    this.blobs = blobs;
+    this.vault = vault;
+  }
+
+  newKey(prefix: string): { dataKey: Buffer; data_key: string } {
+    const dataKey = this.vault.newDataKey();
+    return { dataKey, data_key: this.vault.wrap(dataKey, prefix + MANIFEST) };
+  }
+
+  async put(
     prefix: string,
     dataKey: Buffer,
     part: CheckpointPart,
     body: Readable,
     signal: AbortSignal,
-  ): Promise<void> => {
-    const check = verifying(part);
-    const sealed = sealStream(dataKey, aad(prefix, part.name));
-    pipeline(body, check, sealed, (error) => {
+  ): Promise<void> {
+    const sealed = sealStream(dataKey, prefix + part.name);
+    pipeline(body, verifying(part), sealed, (error) => {
       if (error) sealed.destroy(error);
     });
-    await blobs.put(prefix + part.name, sealed, signal);
-  };
+    await this.blobs.put(prefix + part.name, sealed, signal);
+  }
 
-  const writeManifest = async (prefix: string, manifest: Manifest): Promise<void> => {
-    await blobs.put(prefix + MANIFEST, Buffer.from(JSON.stringify(manifest)));
-  };
+  async open(prefix: string, manifest: Manifest, name: string): Promise<Readable> {
+    const part = manifest.parts.find((p) => p.name === name);
+    const blob = part && (await this.blobs.get(prefix + name));
+    if (!blob) throw new HangarError('not_found', `the part ${name} is not in the store`);
+    const dataKey = this.vault.unwrap(manifest.data_key, prefix + MANIFEST);
+    const check = verifying(part);
+    pipeline(blob.body, openStream(dataKey, prefix + name), check, (error) => {
+      if (error) check.destroy(error);
+    });
+    return check;
+  }
 
-  const readManifest = async <M extends Manifest>(prefix: string): Promise<M | null> => {
-    const blob = await blobs.get(prefix + MANIFEST);
+  async writeManifest(prefix: string, manifest: Manifest): Promise<void> {
+    await this.blobs.put(prefix + MANIFEST, Buffer.from(JSON.stringify(manifest)));
+  }
+
+  async readManifest<M extends Manifest>(prefix: string): Promise<M | null> {
+    const blob = await this.blobs.get(prefix + MANIFEST);
     if (!blob) return null;
-    if (blob.size > MANIFEST_BYTES_MAX) throw damaged(prefix);
+    if (blob.size > MANIFEST_BYTES_MAX) {
+      blob.body.destroy();
+      throw damaged(prefix);
+    }
     const chunks: Buffer[] = [];
     for await (const chunk of blob.body) chunks.push(chunk as Buffer);
     try {
@@ -87,83 +112,81 @@ export function createCheckpointStore(blobs: BlobStore, vault: Vault): Checkpoin
     } catch {
       throw damaged(prefix);
     }
-  };
+  }
 
-  const removeAll = async (prefix: string): Promise<void> => {
-    // The manifest goes first: a deletion that is cut leaves no checkpoint that looks whole.
-    await blobs.delete(prefix + MANIFEST);
-    for await (const { key } of blobs.list(prefix)) await blobs.delete(key);
-  };
+  async *manifests(prefix: string): AsyncGenerator<{ prefix: string; manifest: Manifest }> {
+    for await (const { key } of this.blobs.list(prefix)) {
+      if (!key.endsWith(`/${MANIFEST}`)) continue;
+      const found = key.slice(0, -MANIFEST.length);
+      const manifest = await this.readManifest(found);
+      if (manifest) yield { prefix: found, manifest };
+    }
+  }
 
+  /** The manifest goes first: a deletion that is cut leaves no checkpoint that looks whole. */
+  async remove(prefix: string): Promise<void> {
+    await this.blobs.delete(prefix + MANIFEST);
+    for await (const { key } of this.blobs.list(prefix)) await this.blobs.delete(key);
+  }
+}
+
+/** Sealed parts under `sessions/<session>/<checkpoint>/`; see docs/formats/checkpoint.md. */
+export function createCheckpointStore(blobs: BlobStore, vault: Vault): CheckpointStore {
+  const parts = new SealedParts(blobs, vault);
   return {
-    begin: (sessionId, checkpointId) => {
-      const prefix = checkpointPrefix(sessionId, checkpointId);
-      const dataKey = vault.newDataKey();
-      const data_key = vault.wrap(dataKey, aad(prefix, MANIFEST));
+    begin: (session_id, checkpoint_id) => {
+      const prefix = checkpointPrefix(session_id, checkpoint_id);
+      const { dataKey, data_key } = parts.newKey(prefix);
       return {
-        put: (part, body, signal) => putPart(prefix, dataKey, part, body, signal),
-        commit: (parts) =>
-          writeManifest(prefix, {
+        put: (part, body, signal) => parts.put(prefix, dataKey, part, body, signal),
+        commit: (stored) =>
+          parts.writeManifest(prefix, {
             format: 1,
-            checkpoint_id: checkpointId,
-            session_id: sessionId,
+            checkpoint_id,
+            session_id,
             data_key,
-            parts,
+            parts: stored,
           }),
       };
     },
-    manifest: (sessionId, checkpointId) => readManifest(checkpointPrefix(sessionId, checkpointId)),
-    open: async (manifest, name) => {
-      const part = manifest.parts.find((p) => p.name === name);
-      const isBase = name === BASE;
-      const prefix = isBase
-        ? `${basePrefix(manifest.session_id)}${manifest.checkpoint_id}/`
-        : checkpointPrefix(manifest.session_id, manifest.checkpoint_id);
-      const blob = part && (await blobs.get(prefix + name));
-      if (!blob) throw new HangarError('not_found', `the part ${name} is not in the store`);
-      const dataKey = vault.unwrap(manifest.data_key, aad(prefix, MANIFEST));
-      const plain = openStream(dataKey, aad(prefix, name));
-      const check = verifying(part);
-      pipeline(blob.body, plain, check, (error) => {
-        if (error) check.destroy(error);
-      });
-      return check;
+    manifest: (sessionId, checkpointId) =>
+      parts.readManifest(checkpointPrefix(sessionId, checkpointId)),
+    open: (manifest, name) => {
+      const { session_id, checkpoint_id } = manifest;
+      const prefix =
+        name === BASE
+          ? `${basePrefix(session_id)}${checkpoint_id}/`
+          : checkpointPrefix(session_id, checkpoint_id);
+      return parts.open(prefix, manifest, name);
     },
-    putBase: async (sessionId, checkpointId, part, prerequisites, body, signal) => {
-      const prefix = `${basePrefix(sessionId)}${checkpointId}/`;
-      const dataKey = vault.newDataKey();
-      await putPart(prefix, dataKey, part, body, signal);
+    putBase: async (session_id, checkpoint_id, part, prerequisites, body, signal) => {
+      const prefix = `${basePrefix(session_id)}${checkpoint_id}/`;
+      const { dataKey, data_key } = parts.newKey(prefix);
+      await parts.put(prefix, dataKey, part, body, signal);
       const manifest: BaseManifest = {
         format: 1,
-        checkpoint_id: checkpointId,
-        session_id: sessionId,
-        data_key: vault.wrap(dataKey, aad(prefix, MANIFEST)),
+        checkpoint_id,
+        session_id,
+        data_key,
         parts: [part],
         prerequisites,
       };
-      await writeManifest(prefix, manifest);
+      await parts.writeManifest(prefix, manifest);
     },
     bases: async (sessionId) => {
       const found: BaseManifest[] = [];
-      for await (const { key } of blobs.list(basePrefix(sessionId))) {
-        if (!key.endsWith(MANIFEST)) continue;
-        const manifest = await readManifest<BaseManifest>(key.slice(0, -MANIFEST.length));
-        if (manifest) found.push(manifest);
-      }
+      for await (const { manifest } of parts.manifests(basePrefix(sessionId)))
+        found.push(manifest as BaseManifest);
       return found;
     },
-    delete: (sessionId, checkpointId) => removeAll(checkpointPrefix(sessionId, checkpointId)),
-    deleteSession: (sessionId) => removeAll(`sessions/${sessionId}/`),
+    delete: (sessionId, checkpointId) => parts.remove(checkpointPrefix(sessionId, checkpointId)),
+    deleteSession: (sessionId) => parts.remove(`sessions/${sessionId}/`),
     rewrap: async () => {
       let changed = 0;
-      for await (const { key } of blobs.list('sessions/')) {
-        if (!key.endsWith(`/${MANIFEST}`)) continue;
-        const prefix = key.slice(0, -MANIFEST.length);
-        const manifest = await readManifest(prefix);
-        if (!manifest) continue;
-        const data_key = vault.rewrap(manifest.data_key, aad(prefix, MANIFEST));
+      for await (const { prefix, manifest } of parts.manifests('sessions/')) {
+        const data_key = vault.rewrap(manifest.data_key, prefix + MANIFEST);
         if (data_key === manifest.data_key) continue;
-        await writeManifest(prefix, { ...manifest, data_key });
+        await parts.writeManifest(prefix, { ...manifest, data_key });
         changed += 1;
       }
       return changed;
@@ -193,4 +216,7 @@ function verifying(part: CheckpointPart): Transform {
 }
 
 const different = (part: CheckpointPart): HangarError =>
-  new HangarError('invalid', `the part ${part.name} is not what was announced: size or hash differ`);
+  new HangarError(
+    'invalid',
+    `the part ${part.name} is not what was announced: size or hash differ`,
+  );

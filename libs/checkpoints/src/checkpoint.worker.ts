@@ -75,6 +75,9 @@ export function createCheckpointWorker(options: WorkerOptions): CheckpointWorker
         if (!isTerminal(error) && effect.attempt < ATTEMPTS_MAX) throw error;
         await tell(effect, { type: 'MarkFailed', data: { error: messageOf(error) } });
       }
+      // Dropped while it was being taken: what was stored meanwhile is nobody's.
+      const after = await checkpoints.load(id);
+      if (after.state?.status !== 'taken') await store.delete(state.session_id, id);
     },
     restore: async (effect, signal) => {
       const id = String(effect.payload['checkpoint_id']);
@@ -125,7 +128,12 @@ async function capture(
     io,
     place,
     'capture',
-    captureRequest(options, request, out, bases.flatMap((b) => b.prerequisites)),
+    captureRequest(
+      options,
+      request,
+      out,
+      bases.flatMap((b) => b.prerequisites),
+    ),
     { timeoutMs: TOOL_MS_MAX, signal },
   );
   if (report.unchanged)

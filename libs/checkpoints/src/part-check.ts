@@ -39,9 +39,10 @@ export function checkPart(part: PartEntry, body: Readable, rules: PartRules): Re
       seen.on('drain', go);
       seen.on('close', go);
     },
-    flush(done) {
+    // The last byte is only let go when the verdict is there.
+    final(done) {
       seen.end();
-      void verdict.then((refusal) => done(refusal));
+      void endWith(verdict, done);
     },
   });
   void verdict.then((refusal) => {
@@ -53,6 +54,13 @@ export function checkPart(part: PartEntry, body: Readable, rules: PartRules): Re
     if (error) seen.destroy(error);
   });
   return tee;
+}
+
+async function endWith(
+  verdict: Promise<Error | null>,
+  done: (error: Error | null) => void,
+): Promise<void> {
+  done(await verdict);
 }
 
 function checkOf(
@@ -76,7 +84,10 @@ function checkOf(
 
 function asRefusal(part: PartEntry, error: unknown): ToolRefusal {
   const code = error instanceof ArchiveRefused ? error.code : 'corrupt';
-  return new ToolRefusal(code, `${part.name}: ${error instanceof Error ? error.message : 'damaged'}`);
+  return new ToolRefusal(
+    code,
+    `${part.name}: ${error instanceof Error ? error.message : 'damaged'}`,
+  );
 }
 
 /** meta.json, checked field by field: it names refs and paths that the restore acts on. */

@@ -55,7 +55,8 @@ export async function callTool<Report>(
     throw new HangarError('unavailable', 'the connection to the sandbox was lost');
   if (exit.kind === 'timed_out')
     throw new ToolRefusal('time_limit', `${verb} took longer than ${options.timeoutMs / 1000} s`);
-  if (size > REPORT_BYTES_MAX) throw new ToolRefusal('invalid', `the report of ${verb} is too large`);
+  if (size > REPORT_BYTES_MAX)
+    throw new ToolRefusal('invalid', `the report of ${verb} is too large`);
   return parseReport<Report>(Buffer.concat(out).toString('utf8'), verb, exit, err);
 }
 

@@ -12,6 +12,7 @@ import { GatewayModule } from './gateway.module.ts';
 import { gatewayParts, type GatewayDependencies, type GatewayParts } from './gateway.parts.ts';
 import { serveOpenApi } from './open-api.ts';
 import { openDataSource } from './storage/data-source.ts';
+import { surviveCuts } from './storage/survive-cuts.ts';
 import { createViewProjector } from './views/view-projector.ts';
 
 export interface GatewayOptions extends GatewayDependencies {
@@ -30,6 +31,7 @@ const FIRST_READ_MS_MAX = 10_000;
 /** The REST API on `port`. `close` lets answers finish and ends the streams of events. */
 export async function startGateway(options: GatewayOptions): Promise<Service> {
   const { log, port, host, logLevel, onError } = options;
+  surviveCuts(log.pool);
   const source = await openDataSource(log.pool);
   const projector = createViewProjector({ pool: log.pool, wake: log.wake, onError });
   projector.start();

@@ -17,7 +17,7 @@ export interface Presence {
   /** Lets nobody in any more, or lets them in again. */
   close(sandboxId: string, closed: boolean, tx: Transaction): Promise<void>;
   forget(sandboxId: string): Promise<void>;
-  lastActive(sandboxIds: string[]): Promise<Map<string, Date>>;
+  lastActive(sandboxIds: string[]): Promise<Map<string, { at: Date; held: boolean }>>;
 }
 
 /** More often than this a use is not written: idle is counted in minutes. */
@@ -82,12 +82,12 @@ export function createPresence(pool: pg.Pool): Presence {
       touched.delete(sandboxId);
     },
     lastActive: async (sandboxIds) => {
-      const { rows } = await pool.query<{ id: string; at: Date }>(
-        `select sandbox_id as id, last_active_at as at from es.presence
-         where sandbox_id = any($1) and last_active_at is not null`,
+      const { rows } = await pool.query<{ id: string; at: Date; held: boolean }>(
+        `select sandbox_id as id, last_active_at as at, coalesce(held_until > now(), false) as held
+         from es.presence where sandbox_id = any($1) and last_active_at is not null`,
         [sandboxIds],
       );
-      return new Map(rows.map(({ id, at }) => [id, at]));
+      return new Map(rows.map(({ id, at, held }) => [id, { at, held }]));
     },
   };
 }

@@ -14,7 +14,10 @@ export function conversationFiles(io: SandboxIo, ref: SandboxRef): ConversationF
       if (!file) return null;
       if (file.size > CONVERSATION_BYTES_MAX) {
         file.body.destroy();
-        throw new HangarError('exhausted', `${path} is larger than ${CONVERSATION_BYTES_MAX} bytes`);
+        throw new HangarError(
+          'exhausted',
+          `${path} is larger than ${CONVERSATION_BYTES_MAX} bytes`,
+        );
       }
       const chunks: Buffer[] = [];
       for await (const chunk of file.body) chunks.push(chunk as Buffer);

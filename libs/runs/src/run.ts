@@ -19,7 +19,13 @@ export const initialState: RunState = null;
 
 export function evolve(state: RunState, event: RunEvent): RunState {
   if (event.type === 'RunRequested')
-    return { request: event.data, status: 'requested', delivered: false, cancelling: null, started_at: null };
+    return {
+      request: event.data,
+      status: 'requested',
+      delivered: false,
+      cancelling: null,
+      started_at: null,
+    };
   if (!state) throw new Error(`${event.type} before RunRequested: the log is broken`);
   switch (event.type) {
     case 'RunStarted':

@@ -2,6 +2,7 @@ import {
   HangarError,
   SUMMARY_BYTES_MAX,
   deriveUuid,
+  sessionPartId,
   type SandboxPlace,
 } from '@hangar/contracts';
 import type { HarnessAdapter, TurnSpec } from '@hangar/harness-adapters';
@@ -98,8 +99,9 @@ class Execution {
     if (await known(handoff)) conversation = 'handoff';
     else if (!(await known(native))) {
       if (wasStarted) return this.#fail('vanished', 'the agent is not there any more', false);
-      if (stop.aborted) return this.#finishCancelled();
+      await this.#stopOthers(ref, request);
       conversation = await this.#prepare(adapter, ref, native);
+      if (stop.aborted) return this.#finishCancelled();
     }
     let spec = conversation === 'native' ? native : handoff;
     await this.#start(adapter, ref, spec);
@@ -113,6 +115,20 @@ class Execution {
       end = await this.#drive(adapter, ref, spec, stop);
     }
     await this.#record(end, conversation, spec, redact, stop);
+  }
+
+  /**
+   * One agent works on a session at a time [M5]: a run that was given up but still lives in this
+   * sandbox ends before this one starts.
+   */
+  async #stopOthers(ref: SandboxRef, request: RunRequest): Promise<void> {
+    const { runs } = this.#options.io;
+    // Each start ends the one before it, so no older one can be left.
+    const before = sessionPartId('run', request.session_id, request.turn - 1);
+    for (const other of [before, `${before}-handoff`]) {
+      const status = await runs.status(ref, other);
+      if (status.state === 'running') await runs.kill(ref, other, 'SIGKILL');
+    }
   }
 
   /** The conversation's files are where the harness will look, and whole, or it is handed off [R3]. */
@@ -262,10 +278,7 @@ class Execution {
       limit: ({ request, started_at }) => {
         const from = started_at === null ? now() : new Date(started_at);
         const leftMs = from.getTime() + request.turn_minutes * 60_000 - now().getTime();
-        limit = setTimeout(
-          () => stop.abort('timed_out' satisfies StopReason),
-          Math.max(0, leftMs),
-        );
+        limit = setTimeout(() => stop.abort('timed_out' satisfies StopReason), Math.max(0, leftMs));
       },
       end: () => {
         if (!nats.isClosed()) subscription.unsubscribe();

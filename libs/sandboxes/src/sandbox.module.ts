@@ -4,7 +4,12 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
-import { createServer, type Http2Server, type ServerHttp2Session } from 'node:http2';
+import {
+  createServer,
+  type Http2Server,
+  type ServerHttp2Session,
+  type ServerOptions,
+} from 'node:http2';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
@@ -25,12 +30,7 @@ import { activityObserver, type Activity } from './activity.ts';
 import { createEnvironmentController, createEnvironments } from './environment.service.ts';
 import { sandboxPolicy } from './sandbox.policy.ts';
 import { createReaper } from './sandbox.reaper.ts';
-import {
-  DESTROY,
-  PROVISION,
-  SANDBOX_INDEX_TABLE,
-  createSandboxes,
-} from './sandbox.service.ts';
+import { DESTROY, PROVISION, SANDBOX_INDEX_TABLE, createSandboxes } from './sandbox.service.ts';
 import { createSandboxWorker } from './sandbox.worker.ts';
 
 export interface SandboxesOptions {
@@ -44,6 +44,8 @@ export interface SandboxesOptions {
     port: number;
     /** The driver's byte streams as Connect routes; told of activity, which it may refuse. */
     routes(onActivity: (activity: Activity) => Promise<void>): (router: ConnectRouter) => void;
+    /** Windows large enough for bytes in bulk. */
+    http2: ServerOptions;
     onListening?(port: number): void;
   };
   installHarness(name: string, log: (line: string) => void): Promise<string>;
@@ -96,7 +98,10 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
           const at = now().toISOString();
           const steps = sandboxPolicy(event as unknown as AnyEvent, at, { ttlMinutes });
           for (const { sandbox_id, command } of steps)
-            await sandboxes.execute(sandbox_id, command, { meta: causedBy(event, 'sandboxes'), tx });
+            await sandboxes.execute(sandbox_id, command, {
+              meta: causedBy(event, 'sandboxes'),
+              tx,
+            });
         },
       }),
       createEffectRunner({
@@ -126,8 +131,9 @@ interface IoServer {
 
 /** The byte streams of all sandboxes, on HTTP/2 without TLS: one owner sees all activity. */
 async function serveIo(options: SandboxesOptions, presence: Presence): Promise<IoServer> {
-  const { host, port, routes, onListening } = options.io;
+  const { host, port, routes, http2, onListening } = options.io;
   const server: Http2Server = createServer(
+    http2,
     connectNodeAdapter({ routes: routes(activityObserver(presence)) }),
   );
   const sessions = new Set<ServerHttp2Session>();

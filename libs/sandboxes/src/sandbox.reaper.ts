@@ -104,8 +104,9 @@ async function compare(
     return;
   }
   if (!row.expires_at || row.expires_at > options.now()) return;
-  const lastActive = (await options.presence.lastActive([row.sandbox_id])).get(row.sandbox_id);
-  const active = lastActive && options.now().getTime() - lastActive.getTime() < ACTIVE_SECONDS * 1000;
+  const seen = (await options.presence.lastActive([row.sandbox_id])).get(row.sandbox_id);
+  const sinceMs = seen ? options.now().getTime() - seen.at.getTime() : Infinity;
+  const active = seen?.held || sinceMs < ACTIVE_SECONDS * 1000;
   await tell(
     options,
     row.sandbox_id,
@@ -119,7 +120,7 @@ async function compare(
             reason: 'it is in use',
           },
         }
-      : { type: 'ExpireSandbox', data: {} },
+      : { type: 'ExpireSandbox', data: { busy: false } },
   );
 }
 

@@ -52,11 +52,7 @@ export function createSandboxes(pool: pg.Pool, store: EventStore): Sandboxes {
   });
 }
 
-async function index(
-  tx: Transaction,
-  id: string,
-  s: NonNullable<SandboxState>,
-): Promise<void> {
+async function index(tx: Transaction, id: string, s: NonNullable<SandboxState>): Promise<void> {
   if (s.status === 'destroyed') {
     await tx.query('delete from sandbox_index where sandbox_id = $1', [id]);
     return;

@@ -44,7 +44,10 @@ export interface SandboxWorker {
 /** The slow outside work of sandboxes: each step can be done again, so a crash costs only time. */
 export function createSandboxWorker(options: WorkerOptions): SandboxWorker {
   const { sandboxes, driver, now } = options;
-  const tell = async (effect: LeasedEffect, command: Omit<SandboxCommand, 'now'>): Promise<void> => {
+  const tell = async (
+    effect: LeasedEffect,
+    command: Omit<SandboxCommand, 'now'>,
+  ): Promise<void> => {
     const id = String(effect.payload['sandbox_id']);
     const full = { ...command, now: now().toISOString() } as SandboxCommand;
     await sandboxes.execute(id, full, { meta: metaOfEffect(effect.payload, 'sandboxes') });
@@ -124,11 +127,7 @@ async function provision(
   };
 }
 
-function specOf(
-  request: SandboxRequest,
-  recipe: Recipe,
-  harnessDirectory: string,
-): SandboxSpec {
+function specOf(request: SandboxRequest, recipe: Recipe, harnessDirectory: string): SandboxSpec {
   const remote = request.repo ? localRemote(request.repo) : null;
   const { memory_mb, cpus, pids } = recipe.resources;
   return {

@@ -12,10 +12,14 @@ import type { SessionCommand } from './session.commands.ts';
 import type { Sessions } from './session.service.ts';
 import { timerId } from './session.service.ts';
 import { heldSandbox, turnOf, type Session } from './session.ts';
-import { wantedTimers, type SessionSettings } from './session.timers.ts';
+import {
+  RELEASE_DEADLINE_MINUTES,
+  wantedTimers,
+  type SessionSettings,
+  type WantedTimer,
+} from './session.timers.ts';
 
-/** The clock as a source of commands. A timer that fires early or late is judged by the decider. */
-export function createSessionTicker(options: {
+export interface TickerOptions {
   pool: pg.Pool;
   wake: Wake;
   sessions: Sessions;
@@ -23,10 +27,13 @@ export function createSessionTicker(options: {
   settings: SessionSettings;
   now(): Date;
   onError(error: unknown): void;
-}): TimerRunner {
-  const { pool, wake, sessions, presence, settings, now, onError } = options;
+}
+
+/** The clock as a source of commands. A timer that fires early or late is judged by the decider. */
+export function createSessionTicker(options: TickerOptions): TimerRunner {
+  const { pool, wake, sessions, settings, now, onError } = options;
   const fire =
-    (toCommand: (s: Session, at: string, tx: Transaction) => Promise<SessionCommand | null>) =>
+    (toCommand: ToCommand) =>
     async (timer: DueTimer, tx: Transaction): Promise<void> => {
       const id = String(timer.payload['session_id']);
       const { state } = await sessions.load(id, tx);
@@ -63,54 +70,73 @@ export function createSessionTicker(options: {
     wake,
     now,
     onError,
-    kinds: {
-      'session.start': fire(async (_s, at) => ({
-        type: 'FailIfLate',
-        now: at,
-        data: { start_deadline_minutes: settings.startDeadlineMinutes },
-      })),
-      'session.interval': fire(async (_s, at) => ({
-        type: 'CheckpointIfDue',
-        now: at,
-        data: { checkpoint_minutes: settings.checkpointMinutes },
-      })),
-      'session.idle': fire(async (s, at, tx) => {
-        const hold = heldSandbox(s);
-        if (!hold) return null;
-        const { lastActiveAt, held } = await presence.read(hold.id, tx);
-        const last_active_at = lastActiveAt?.toISOString() ?? null;
-        return { type: 'SuspendIfIdle', now: at, data: { last_active_at, busy: held } };
-      }),
-      'session.checkpoint': fire(async (s, at) =>
-        s.checkpointing
-          ? {
-              type: 'MissCheckpoint',
-              now: at,
-              data: {
-                checkpoint_id: s.checkpointing.id,
-                reason: s.checkpointing.reason,
-                error: 'the checkpoint gave no word in time',
-              },
-            }
-          : null,
-      ),
-      'session.turn': fire(async (s, at) => {
-        if (s.phase.state !== 'ACTIVE') return null;
-        const { turn } = s.phase;
-        return {
-          type: 'LoseTurn',
-          now: at,
-          data: {
-            turn,
-            run_id: turnOf(s, turn)?.run_id ?? '',
-            reason: `no word from the run ${TURN_GRACE_MINUTES} minutes after its time limit`,
-            sandbox_gone: false,
-          },
-        };
-      }),
-    },
+    kinds: Object.fromEntries(
+      Object.entries(commandsOfTimers(options)).map(([kind, toCommand]) => [
+        `session.${kind}`,
+        fire(toCommand),
+      ]),
+    ),
   });
 }
 
 /** How soon a timer that came to nothing is looked at again. */
 const RECHECK_MS = 15_000;
+
+type ToCommand = (s: Session, at: string, tx: Transaction) => Promise<SessionCommand | null>;
+
+/** What each timer asks of the session when it is due; the decider judges. */
+function commandsOfTimers({
+  presence,
+  settings,
+}: TickerOptions): Record<WantedTimer['kind'], ToCommand> {
+  return {
+    start: async (_s, at) => ({
+      type: 'FailIfLate',
+      now: at,
+      data: { start_deadline_minutes: settings.startDeadlineMinutes },
+    }),
+    interval: async (_s, at) => ({
+      type: 'CheckpointIfDue',
+      now: at,
+      data: { checkpoint_minutes: settings.checkpointMinutes },
+    }),
+    idle: async (s, at, tx) => {
+      const hold = heldSandbox(s);
+      if (!hold) return null;
+      const { lastActiveAt, held } = await presence.read(hold.id, tx);
+      const last_active_at = lastActiveAt?.toISOString() ?? null;
+      return { type: 'SuspendIfIdle', now: at, data: { last_active_at, busy: held } };
+    },
+    checkpoint: async (s, at) =>
+      s.checkpointing
+        ? {
+            type: 'MissCheckpoint',
+            now: at,
+            data: {
+              checkpoint_id: s.checkpointing.id,
+              reason: s.checkpointing.reason,
+              error: 'the checkpoint gave no word in time',
+            },
+          }
+        : null,
+    turn: async (s, at) => {
+      if (s.phase.state !== 'ACTIVE') return null;
+      const { turn } = s.phase;
+      return {
+        type: 'LoseTurn',
+        now: at,
+        data: {
+          turn,
+          run_id: turnOf(s, turn)?.run_id ?? '',
+          reason: `no word from the run ${TURN_GRACE_MINUTES} minutes after its time limit`,
+          sandbox_gone: false,
+        },
+      };
+    },
+    release: async (_s, at) => ({
+      type: 'SuspendIfReleaseLate',
+      now: at,
+      data: { release_deadline_minutes: RELEASE_DEADLINE_MINUTES },
+    }),
+  };
+}

@@ -26,7 +26,7 @@ const IGNORED_PATHS_MAX = 200;
 const ARGUMENT_BYTES_MAX = 100_000;
 const MESSAGE_LINES_MAX = 20;
 /** Directories named to one `find`: far below the limit of arguments. */
-const FIND_DIRECTORIES_MAX = 2000;
+const FIND_DIRECTORIES_MAX = 10_000;
 
 const LIST = ['ls-files', '-z', '--others', '--exclude-standard'];
 

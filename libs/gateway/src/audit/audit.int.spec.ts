@@ -26,7 +26,7 @@ beforeAll(async () => {
     const options = token ? { token } : {};
     await call(stack, 'POST /api/environments', { body: { name: 'plain' }, ...options });
     const made = await call<SessionDocument>(stack, 'POST /api/sessions?wait=20', {
-      body: { name: 'work', environment: 'plain', harness: 'fake', message: 'hello' },
+      body: { name: 'story', environment: 'plain', harness: 'fake', message: 'hello' },
       ...options,
     });
     if (!token) session = made.body;
@@ -43,8 +43,9 @@ describe('GET /api/audit [L1]', () => {
     const seen: EventDocument[] = [];
     let cursor: string | null = null;
     do {
-      const page: Events = (await audit(`session=work&limit=4${cursor ? `&cursor=${cursor}` : ''}`))
-        .body;
+      const page: Events = (
+        await audit(`session=story&limit=4${cursor ? `&cursor=${cursor}` : ''}`)
+      ).body;
       seen.push(...page.items);
       cursor = page.next_cursor;
     } while (cursor);
@@ -59,18 +60,18 @@ describe('GET /api/audit [L1]', () => {
     expect(created?.actor).toMatch(/^token:tok-/);
     // All that followed from the one call carries its correlation id.
     expect(new Set(seen.map(({ correlation }) => correlation)).size).toBe(1);
-    const back = (await audit('session=work&order=desc&limit=200')).body.items;
+    const back = (await audit('session=story&order=desc&limit=200')).body.items;
     expect(back.map(({ id }) => id)).toEqual(seen.map(({ id }) => id).toReversed());
   });
 
   it('filters by type, actor and time', async () => {
     const finished = await audit('type=TurnFinished');
     expect(finished.body.items.map(({ type }) => type)).toEqual(['TurnFinished']);
-    const byService = await audit('session=work&actor=service:sessions&limit=200');
+    const byService = await audit('session=story&actor=service:sessions&limit=200');
     expect(byService.body.items.every(({ actor }) => actor === 'service:sessions')).toBe(true);
     const { at } = finished.body.items[0]!;
-    const before = (await audit(`session=work&until=${at}&limit=200`)).body.items;
-    const after = (await audit(`session=work&since=${at}&limit=200`)).body.items;
+    const before = (await audit(`session=story&until=${at}&limit=200`)).body.items;
+    const after = (await audit(`session=story&since=${at}&limit=200`)).body.items;
     expect(before.length).toBeGreaterThan(0);
     expect(before.every((event) => event.at < at)).toBe(true);
     expect(after.some(({ type }) => type === 'TurnFinished')).toBe(true);
@@ -89,11 +90,11 @@ describe('GET /api/audit [L1]', () => {
   it('exports one event a line', async () => {
     const { body, headers } = await call<{ text: string }>(
       stack,
-      'GET /api/audit?session=work&format=jsonl',
+      'GET /api/audit?session=story&format=jsonl',
     );
     expect(headers.get('content-type')).toContain('application/jsonl');
     const lines = body.text.trimEnd().split('\n');
-    const listed = (await audit('session=work&limit=200')).body.items;
+    const listed = (await audit('session=story&limit=200')).body.items;
     expect(lines.map((line) => JSON.parse(line) as object)).toEqual(listed);
   });
 
@@ -101,9 +102,9 @@ describe('GET /api/audit [L1]', () => {
     const replay = (version: number) =>
       call<SessionDocument & Problem>(
         stack,
-        `GET /api/audit/replay?session=work&version=${version}`,
+        `GET /api/audit/replay?session=story&version=${version}`,
       );
-    const current = (await call<SessionDocument>(stack, 'GET /api/sessions/work')).body;
+    const current = (await call<SessionDocument>(stack, 'GET /api/sessions/story')).body;
     expect((await replay(current.version)).body).toEqual(current);
     const first = (await replay(1)).body;
     expect(first).toMatchObject({ version: 1, turns: [], checkpoints: [] });
@@ -135,7 +136,7 @@ describe('the read models', () => {
   };
 
   it('rebuilt from the log are what is there now, while calls go on [L1]', async () => {
-    await call(stack, 'POST /api/sessions/work/suspend?wait=20');
+    await call(stack, 'POST /api/sessions/story/suspend?wait=20');
     await call(stack, 'POST /api/sessions', {
       body: { name: 'gone', environment: 'plain', harness: 'fake' },
     });
@@ -151,10 +152,10 @@ describe('the read models', () => {
     await rebuildViews({ pool: stack.log.pool, wake: stack.log.wake });
     expect(await dump()).toEqual(before);
     expect(before['session_view']).toHaveLength(3);
-    const kept = await call<SessionDocument>(stack, 'POST /api/sessions/work/keep', {
+    const kept = await call<SessionDocument>(stack, 'POST /api/sessions/story/keep', {
       body: { idle_minutes: 3 },
     });
-    expect(kept.body).toMatchObject({ idle_minutes: 3, title: 'work' });
+    expect(kept.body).toMatchObject({ idle_minutes: 3, title: 'story' });
     expect(stack.errors).toEqual([]);
   });
 
@@ -177,10 +178,10 @@ describe('the read models', () => {
     try {
       for (let n = 1; n <= 10; n += 1) {
         const [one, two] = n % 2 ? [stack.url, replica.url!] : [replica.url!, stack.url];
-        await call({ url: one }, 'POST /api/sessions/work/keep', { body: { idle_minutes: n } });
-        const seen = await call<SessionDocument>({ url: one }, 'GET /api/sessions/work');
+        await call({ url: one }, 'POST /api/sessions/story/keep', { body: { idle_minutes: n } });
+        const seen = await call<SessionDocument>({ url: one }, 'GET /api/sessions/story');
         expect(seen.body.idle_minutes).toBe(n);
-        const there = await call<SessionDocument>({ url: two }, 'GET /api/sessions/work');
+        const there = await call<SessionDocument>({ url: two }, 'GET /api/sessions/story');
         expect(there.body.idle_minutes).toBe(n);
       }
     } finally {
@@ -194,10 +195,10 @@ describe('what is read from sandboxes and checkpoints', () => {
   it('checkpoints are listed and exported as a stream', async () => {
     const listed = await call<{ items: { id: string }[] }>(
       stack,
-      'GET /api/sessions/work/checkpoints',
+      'GET /api/sessions/story/checkpoints',
     );
     const { id } = listed.body.items.at(-1)!;
-    const at = `GET /api/sessions/work/checkpoints/${id}/export`;
+    const at = `GET /api/sessions/story/checkpoints/${id}/export`;
     const tar = await call<{ text: string }>(stack, at);
     expect(tar.headers.get('content-type')).toBe('application/x-tar');
     expect(tar.body.text).toBe('tar bytes');
@@ -210,9 +211,9 @@ describe('what is read from sandboxes and checkpoints', () => {
 
   it('changes come from the sandbox if there is one, else from the newest checkpoint', async () => {
     const changes = (query = '') =>
-      call<Changes & Problem>(stack, `GET /api/sessions/work/changes${query}`);
+      call<Changes & Problem>(stack, `GET /api/sessions/story/changes${query}`);
     expect((await changes()).body.source).toBe('checkpoint');
-    await call(stack, 'POST /api/sessions/work/open?wait=20');
+    await call(stack, 'POST /api/sessions/story/open?wait=20');
     expect((await changes()).body.source).toBe('sandbox');
     const [kept] = session.checkpoints;
     expect((await changes(`?checkpoint=${kept!.id}`)).body.source).toBe('checkpoint');
@@ -220,7 +221,10 @@ describe('what is read from sandboxes and checkpoints', () => {
   });
 
   it('a checkpoint is taken on demand', async () => {
-    const taken = await call<SessionDocument>(stack, 'POST /api/sessions/work/checkpoints?wait=20');
+    const taken = await call<SessionDocument>(
+      stack,
+      'POST /api/sessions/story/checkpoints?wait=20',
+    );
     expect(taken.status).toBe(200);
     expect(taken.body.checkpoints.at(-1)).toMatchObject({ reason: 'manual', complete: true });
   });
@@ -232,7 +236,7 @@ describe('what is read from sandboxes and checkpoints', () => {
         asked = request;
         return execStream(answer);
       };
-      return call<ExecResult & Problem>(stack, 'POST /api/sessions/work/exec', {
+      return call<ExecResult & Problem>(stack, 'POST /api/sessions/story/exec', {
         body: { argv: ['cat'], ...body },
       });
     };
@@ -244,7 +248,7 @@ describe('what is read from sandboxes and checkpoints', () => {
       stderr: '',
       stderr_truncated: false,
     });
-    expect(asked).toMatchObject({ cwd: '/workspace/work', timeoutMs: 60_000 });
+    expect(asked).toMatchObject({ cwd: '/workspace/story', timeoutMs: 60_000 });
     const bytes = Buffer.from([0, 255, 254]);
     const binary = await run({ stdout: bytes, exit: { kind: 'timed_out' } });
     expect(binary.body).toMatchObject({ timed_out: true, stdout_base64: bytes.toString('base64') });
@@ -262,8 +266,8 @@ describe('what is read from sandboxes and checkpoints', () => {
   });
 
   it('exec in a session without a sandbox says what to do', async () => {
-    await call(stack, 'POST /api/sessions/work/suspend?wait=20');
-    const refused = await call<Problem>(stack, 'POST /api/sessions/work/exec', {
+    await call(stack, 'POST /api/sessions/story/suspend?wait=20');
+    const refused = await call<Problem>(stack, 'POST /api/sessions/story/exec', {
       body: { argv: ['true'] },
     });
     expect({ status: refused.status, hint: refused.body.hint }).toEqual({
@@ -276,24 +280,31 @@ describe('what is read from sandboxes and checkpoints', () => {
 describe('a database that cut every connection [O2]', () => {
   it('is no fault of the program, and all goes on when it is back', async () => {
     const answers: number[] = [];
-    const keep = async (idle_minutes: number): Promise<number> => {
-      const at = 'POST /api/sessions/work/keep';
-      const { status } = await call(stack, at, { body: { idle_minutes } });
+    const ask = async (at: string, body?: object): Promise<number> => {
+      const { status } = await call(stack, at, body ? { body } : {});
       answers.push(status);
       return status;
     };
     for (let round = 1; round <= 5; round += 1) {
-      const asked = [keep(round), keep(round + 100)];
+      const value = `value ${round}`;
+      const asked = [
+        ask('GET /api/sessions/story'),
+        ask('POST /api/secrets', { name: 'CUT', value }),
+        ask('GET /api/sessions'),
+        ask('GET /api/audit?session=story'),
+      ];
       await stack.stack.pool.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
          where datname = current_database() and pid <> pg_backend_pid()`,
       );
       await Promise.all(asked);
-      await eventually(async () => (await keep(200 + round)) === 200);
-      const seen = await call<SessionDocument>(stack, 'GET /api/sessions/work');
+      const body = { idle_minutes: 200 + round };
+      const kept = () => call<SessionDocument>(stack, 'POST /api/sessions/story/keep', { body });
+      await eventually(async () => (await kept()).status === 200);
+      const seen = await call<SessionDocument>(stack, 'GET /api/sessions/story');
       expect(seen.body.idle_minutes).toBe(200 + round);
     }
-    expect(answers.filter((status) => ![200, 503].includes(status))).toEqual([]);
+    expect(answers.filter((status) => ![200, 201, 503].includes(status))).toEqual([]);
   });
 });
 
@@ -302,7 +313,7 @@ describe('GET /api/audit/verify [L1]', () => {
     call<VerifyDocument>(stack, `GET /api/audit/verify${query}`, token ? { token } : {});
 
   it('finds a changed row, for its owner and in the whole log', async () => {
-    expect((await verify('?session=work')).body).toEqual({ ok: true, problems: [] });
+    expect((await verify('?session=story')).body).toEqual({ ok: true, problems: [] });
     expect((await verify()).body.ok).toBe(true);
     expect((await verify('', other)).status).toBe(403);
     await stack.log.pool.query(
@@ -312,13 +323,13 @@ describe('GET /api/audit/verify [L1]', () => {
            where stream_id = 'session/${session.id}' and type = 'IdleMinutesChanged');
        commit`,
     );
-    const found = (await verify('?session=work')).body;
+    const found = (await verify('?session=story')).body;
     expect(found.ok).toBe(false);
     expect(found.problems[0]).toMatchObject({
       stream: `session/${session.id}`,
       problem: 'changed',
     });
-    expect((await verify('?session=work', other)).body.ok).toBe(true);
+    expect((await verify('?session=story', other)).body.ok).toBe(true);
   });
 });
 

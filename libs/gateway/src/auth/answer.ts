@@ -38,7 +38,6 @@ const MISSING_VIEWS: ReadonlySet<unknown> = new Set(['42P01', '3F000']);
 
 /** A database that is away is no fault of the program: the client tries again [O2]. */
 export function whatToDo(error: unknown): unknown {
-  console.error("WTD", error);
   if (error instanceof HangarError) return error;
   const { code } = (error ?? {}) as { code?: unknown };
   if (MISSING_VIEWS.has(code)) {

@@ -10,6 +10,7 @@ import {
   TurnView,
 } from '../sessions/session.view.ts';
 import { MIGRATIONS } from './migrations.ts';
+import { surviveCuts } from './survive-cuts.ts';
 
 /** Connections for reading, beside those of the log. */
 const READ_CONNECTIONS_MAX = 10;
@@ -45,6 +46,7 @@ export async function openDataSource(pool: pg.Pool): Promise<DataSource> {
     },
   });
   await dataSource.initialize();
+  surviveCuts(poolOf(dataSource));
   try {
     await migrate(pool, dataSource);
   } catch (error) {
@@ -53,6 +55,10 @@ export async function openDataSource(pool: pg.Pool): Promise<DataSource> {
   }
   return dataSource;
 }
+
+/** TypeORM types its pool as anything. */
+const poolOf = (dataSource: DataSource): pg.Pool =>
+  (dataSource.driver as unknown as { master: pg.Pool }).master;
 
 const MADE_MEANWHILE: ReadonlySet<unknown> = new Set(['23505', '42P07']);
 
