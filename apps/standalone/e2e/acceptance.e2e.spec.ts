@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HangarClient } from '@hangar/client';
 import { installHarness, type HarnessName } from '@hangar/harness-adapters';
-import { HARNESS_CACHE, SHAPE, System } from './system.ts';
+import type { PtyStream } from '@hangar/sandbox-drivers';
+import { HARNESS_CACHE, SHAPE, System, type ServiceIo } from './system.ts';
 import {
   LOOK,
   MODEL,
@@ -16,23 +17,52 @@ import {
   type Workplace,
 } from './workplace.ts';
 
-const HARNESSES: HarnessName[] = ['claude-code', 'codex', 'pi'];
+/** Run apart, one harness says what the other two would: only hangar's own processes differ. */
+const HARNESSES: HarnessName[] = SHAPE === 'apart' ? ['pi'] : ['claude-code', 'codex', 'pi'];
+
+/** Longer than the idle minute, so that it is seen which of the two clocks let a sandbox go. */
+const TTL_MINUTES = 2;
+/** The lifetime, the 90 s after the last use, the ticker's 15 s, and room for a busy machine. */
+const REAL_MINUTES_MS_MAX = 270_000;
 
 describe(`seed 000, section 8, on ${SHAPE}`, () => {
   let work: Workplace;
   let system: System;
   let client: HangarClient;
+  let io: ServiceIo;
+  const terminals = new Map<string, PtyStream>();
+
+  /** One to be reaped, one to be idle, and one that is idle but for an open terminal. */
+  const startWaiting = async (harness: HarnessName): Promise<void> => {
+    await Promise.all([
+      create(harness, `reaped-${harness}`, WORK),
+      create(harness, `idle-${harness}`, WORK, 1),
+      create(harness, `attached-${harness}`, WORK, 1),
+    ]);
+    // Work that no turn's checkpoint has: only one taken before the destroy can hold it.
+    await shell(client, `reaped-${harness}`, 'echo late >late.txt; echo late >>a.txt');
+    io ??= await system.io();
+    const { sandbox_id } = await client.sessions.get(`attached-${harness}`);
+    const ref = await system.sandboxRef(sandbox_id ?? '');
+    const terminal = await io.pty(ref, { argv: ['sh'], cols: 80, rows: 24 });
+    terminal.output.resume();
+    terminals.set(harness, terminal);
+  };
 
   beforeAll(async () => {
     for (const name of HARNESSES) await installHarness(name, HARNESS_CACHE, () => undefined);
     work = await openWorkplace();
-    // The shortest lifetime there is, so that the reaper's part of the story is seen.
-    system = await System.start({ envVars: { HANGAR_SANDBOX_TTL_MINUTES: '1' } });
+    system = await System.start({
+      envVars: { HANGAR_SANDBOX_TTL_MINUTES: String(TTL_MINUTES) },
+    });
     client = system.client();
     await defineEnvironment(client, work);
-  }, 300_000);
+    // Their minutes pass while the other tests are at work.
+    for (const harness of HARNESSES) await startWaiting(harness);
+  }, 400_000);
 
   afterAll(async () => {
+    io?.close();
     await system?.dispose();
     await work?.dispose();
   }, 60_000);
@@ -121,7 +151,7 @@ describe(`seed 000, section 8, on ${SHAPE}`, () => {
         (s) => s.state === 'ACTIVE' && s.turns.at(-1)?.started_at !== null,
       );
       await untilInSandbox(name, `test -s ${harness}.txt`);
-      await killSandbox(system, session.sandbox_id ?? '');
+      await system.killSandbox(session.sandbox_id ?? '');
       const interrupted = await sessionWhere(client, name, (s) => s.state === 'INTERRUPTED');
       expect(interrupted.attention).toMatchObject([
         { kind: 'interrupted', choices: ['retry', 'continue'] },
@@ -147,7 +177,7 @@ describe(`seed 000, section 8, on ${SHAPE}`, () => {
         (s) => s.state === 'ACTIVE' && s.turns.at(-1)?.started_at !== null,
       );
       const turns = session.turns.length;
-      await killSandbox(system, session.sandbox_id ?? '');
+      await system.killSandbox(session.sandbox_id ?? '');
       await sessionWhere(client, name, (s) => s.state === 'INTERRUPTED');
       const continued = await client.sessions.continue(name, { waitSeconds: WAIT_SECONDS });
       expect(continued).toMatchObject({ state: 'IDLE', queue: [] });
@@ -162,6 +192,65 @@ describe(`seed 000, section 8, on ${SHAPE}`, () => {
     }, 180_000);
   });
 
+  describe.each(HARNESSES)('with the real %s, some minutes later', (harness) => {
+    it('3. A sandbox destroyed by the reaper leaves a checkpoint taken before the destroy.', async () => {
+      const name = `reaped-${harness}`;
+      const reaped = await sessionWhere(
+        client,
+        name,
+        (s) => s.state === 'SUSPENDED',
+        REAL_MINUTES_MS_MAX,
+      );
+      expect(reaped.state_reason).toContain('end of its lifetime');
+      const newest = reaped.checkpoints.at(-1);
+      expect(newest).toMatchObject({ reason: 'suspend', complete: true });
+      const events = (await client.audit.list({ session: name, limit: 200 })).items;
+      const of = (type: string) => events.filter((event) => event.type === type);
+      const [expiring] = of('SandboxExpiring');
+      const recorded = of('CheckpointRecorded').find(
+        ({ data }) => data['checkpoint_id'] === newest?.id,
+      );
+      const [released] = of('SandboxReleaseRequested');
+      const order = [expiring?.at, newest?.taken_at, recorded?.at, released?.at].map((at) =>
+        Date.parse(at ?? ''),
+      );
+      expect(order).toEqual(order.toSorted((a, b) => a - b));
+      expect(order).not.toContain(Number.NaN);
+      const { files } = await client.sandboxes.changes(name);
+      expect(files).toContainEqual(
+        expect.objectContaining({ path: 'late.txt', area: 'untracked', status: 'added' }),
+      );
+      await client.sessions.open(name, { waitSeconds: WAIT_SECONDS });
+      expect(await shell(client, name, 'tail -1 a.txt; cat late.txt; git log -1 --format=%s')).toBe(
+        'late\nlate\nsecond\n',
+      );
+    }, 330_000);
+
+    it('4. Idle sessions suspend after idle_minutes; attached terminals keep them alive.', async () => {
+      const idle = await sessionWhere(
+        client,
+        `idle-${harness}`,
+        (s) => s.state === 'SUSPENDED',
+        REAL_MINUTES_MS_MAX,
+      );
+      expect(idle.state_reason).toContain('idle for 1 minute');
+      const attached = await client.sessions.get(`attached-${harness}`);
+      expect(attached.state).toBe('IDLE');
+      const idleMs = Date.now() - Date.parse(attached.turns.at(-1)?.finished_at ?? '');
+      expect(idleMs).toBeGreaterThan(60_000);
+      await terminals.get(harness)?.close();
+      const closedAt = Date.now();
+      const later = await sessionWhere(
+        client,
+        `attached-${harness}`,
+        (s) => s.state === 'SUSPENDED',
+        REAL_MINUTES_MS_MAX,
+      );
+      expect(later.checkpoints.at(-1)).toMatchObject({ reason: 'suspend', complete: true });
+      expect(Date.now() - closedAt).toBeGreaterThan(59_000);
+    }, 600_000);
+  });
+
   const untilInSandbox = async (ref: string, condition: string): Promise<void> => {
     const deadline = Date.now() + 60_000;
     for (;;) {
@@ -172,11 +261,3 @@ describe(`seed 000, section 8, on ${SHAPE}`, () => {
     }
   };
 });
-
-async function killSandbox(system: System, id: string): Promise<void> {
-  const { readFile } = await import('node:fs/promises');
-  const record = JSON.parse(
-    await readFile(join(system.state, 'sandboxes', id, 'record.json'), 'utf8'),
-  ) as { init: { pid: number } };
-  process.kill(record.init.pid, 'SIGKILL');
-}

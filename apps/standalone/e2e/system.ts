@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { createHangarClient, type HangarClient } from '@hangar/client';
+import type { SandboxIo, SandboxRef } from '@hangar/sandbox-drivers';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const NODE = join(ROOT, 'node_modules/.bin/node');
@@ -23,6 +24,13 @@ export type ProcessName = 'standalone' | 'servers' | (typeof SERVICES)[number];
 
 /** Harness packages are fetched once for all tests of a checkout. */
 export const HARNESS_CACHE = join(ROOT, 'tmp', 'harnesses');
+
+export type ServiceIo = SandboxIo & { close(): void };
+
+export interface SandboxRecord {
+  instance: string;
+  init: { pid: number };
+}
 
 export interface SystemOptions {
   shape?: Shape;
@@ -126,6 +134,35 @@ export class System {
     for (const { id } of await driver.list()) await driver.destroy(id);
     await driver.close();
     await rm(this.state, { recursive: true, force: true });
+  }
+
+  /** The streaming API of the sandboxes service, as the other services use it. */
+  async io(): Promise<ServiceIo> {
+    const { createRemoteSandboxIo } = await import('@hangar/sandbox-drivers/remote');
+    const keys = JSON.parse(await readFile(join(this.state, 'keys.json'), 'utf8')) as {
+      serviceToken: string;
+    };
+    const port = (await readFile(join(this.state, 'io-port'), 'utf8')).trim();
+    return createRemoteSandboxIo({ url: `http://127.0.0.1:${port}`, token: keys.serviceToken });
+  }
+
+  sandboxDirectory(id: string): string {
+    return join(this.state, 'sandboxes', id);
+  }
+
+  /** What the local driver keeps about a sandbox: its processes and which computer it is. */
+  async sandboxRecord(id: string): Promise<SandboxRecord> {
+    const text = await readFile(join(this.sandboxDirectory(id), 'record.json'), 'utf8');
+    return JSON.parse(text) as SandboxRecord;
+  }
+
+  async sandboxRef(id: string): Promise<SandboxRef> {
+    return { id, instance: (await this.sandboxRecord(id)).instance };
+  }
+
+  /** Ends the first process of a sandbox's pid space, and with it all others in it. */
+  async killSandbox(id: string): Promise<void> {
+    process.kill((await this.sandboxRecord(id)).init.pid, 'SIGKILL');
   }
 
   async #startServers(): Promise<void> {

@@ -101,3 +101,16 @@ export async function shell(client: HangarClient, ref: string, script: string): 
 /** What the acceptance asks to come back: history, index, tree and loose files. */
 export const LOOK =
   'git log --format=%s; git status --porcelain; cat a.txt b.txt s.txt u.txt; git branch --show-current';
+
+/** Polls until it is so; the bound is there for a failing test only. */
+export async function until(
+  what: string,
+  condition: () => Promise<boolean>,
+  withinMs = 60_000,
+): Promise<void> {
+  const deadline = Date.now() + withinMs;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`never happened: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -8,6 +8,8 @@ export interface Model {
   url: string;
   /** What it was asked so far, oldest first. */
   requests(): Promise<{ userTexts: string[] }[]>;
+  /** What it does next, in the words of tools/model-server/src/script.ts. */
+  script(steps: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -23,6 +25,9 @@ export async function startModel(root: string): Promise<Model> {
       const answer = await fetch(`${url}/_requests`);
       const { requests } = (await answer.json()) as { requests: { userTexts: string[] }[] };
       return requests;
+    },
+    script: async (steps) => {
+      await fetch(`${url}/_script`, { method: 'POST', body: steps });
     },
     close: async () => {
       const gone = once(child, 'exit');

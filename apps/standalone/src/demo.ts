@@ -19,14 +19,23 @@ const WAIT_SECONDS = 120;
 const SESSION = 'csv-export';
 const WORD = 'pelican';
 
-/** The first turn, as a script for the model: commits, and leaves work that no commit holds. */
-const FIRST_TURN =
-  `Please start on the CSV export. By the way, the release is called "${WORD}". ` +
-  '[[ run: printf "export function toCsv() {}\\n" > export.js && git add export.js && ' +
+const FIRST_TURN = `Please start on the CSV export. By the way, the release is called "${WORD}".`;
+/** What the scripted model does in it: commits, and leaves work that no commit holds. */
+const FIRST_SCRIPT =
+  'run: printf "export function toCsv() {}\\n" > export.js && git add export.js && ' +
   'git commit -qm "start the CSV export" && echo "CSV export is coming." >> README.md && ' +
   'echo "quote fields with commas" > notes.txt ;; ' +
-  `say: The export is begun, the README says so, and my notes are in notes.txt. ]]`;
+  'say: The export is begun, the README says so, and my notes are in notes.txt.';
 const SECOND_TURN = 'What was the release called, and what is left to do?';
+const PARTS = [
+  'conversation',
+  'commits',
+  'staged',
+  'unstaged',
+  'untracked',
+  'ignored',
+  'processes',
+] as const;
 const LOOK = 'git log --oneline; git status --short; cat notes.txt';
 
 const root = resolve(import.meta.dirname, '../../..');
@@ -62,6 +71,7 @@ async function play(client: HangarClient, model: Model, repo: string): Promise<v
   await client.environments.apply('demo', {
     env: { ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'not-a-real-key' },
   });
+  await model.script(FIRST_SCRIPT);
   await client.sessions.create({
     name: SESSION,
     environment: 'demo',
@@ -111,9 +121,9 @@ async function play(client: HangarClient, model: Model, repo: string): Promise<v
   say(`   The tree is byte for byte the same: commit, uncommitted change, untracked file.`);
   say(`   The conversation is the same one (${second.harness_session}): the model was sent the`);
   say(`   first turn's words again, "${WORD}" among them.`);
-  for (const [part, kept] of Object.entries(second.continuity ?? {})) {
-    if (Array.isArray(kept)) continue;
-    say(`     ${part.padEnd(13)} ${kept.state}${kept.detail ? `, ${kept.detail}` : ''}`);
+  for (const part of PARTS) {
+    const kept = second.continuity?.[part];
+    say(`     ${part.padEnd(13)} ${kept?.state}${kept?.detail ? `, ${kept.detail}` : ''}`);
   }
 }
 

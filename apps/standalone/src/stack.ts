@@ -33,8 +33,11 @@ export async function startStack(
     const { config, adminToken, warnings, servers } = await startServers(settings);
     parts.push(...servers);
     const logger = createLogger({ service: 'hangar', level: config.logLevel });
-    const onError = (error: unknown): void =>
-      logger.warn({ err: error }, 'something failed and will be tried again');
+    let closing = false;
+    const onError = (error: unknown): void => {
+      // What breaks off because everything is being closed is no news.
+      if (!closing) logger.warn({ err: error }, 'something failed and will be tried again');
+    };
     const common = { instance: INSTANCE, onError };
     // The migrations of one service are taken turns for by a lock; starting side by side is safe.
     const started = await Promise.allSettled([
@@ -45,6 +48,12 @@ export async function startStack(
       startGatewayService(config, { port: config.port, onError }),
     ]);
     for (const service of started) if (service.status === 'fulfilled') parts.push(service.value);
+    parts.push({
+      name: 'quiet',
+      close: async () => {
+        closing = true;
+      },
+    });
     const failed = started.find((service) => service.status === 'rejected');
     if (failed) throw failed.reason;
     const gateway = started[4];

@@ -282,7 +282,7 @@ class LogConsumer {
       if (isStuck) messages.stop();
     } catch (error) {
       if (isApiError(error, JetStreamApiCodes.ConsumerNotFound)) messages.stop();
-      else this.options.onError?.(error);
+      else if (!this.isStopped) this.options.onError?.(error);
     }
   }
 }

@@ -98,6 +98,23 @@ describe('embedded Postgres', () => {
     expect(await query(second.url, 'select answer from again')).toEqual([{ answer: 43 }]);
   });
 
+  it('runs in a directory that only its owner can enter, and again after a kill -9', async () => {
+    const closed = await mkdtemp(join(tmpdir(), 'hangar-closed-'));
+    const inside = { directory: join(closed, 'postgres'), port: 0, password: PASSWORD };
+    try {
+      const first = await startPostgres(inside);
+      await query(first.url, 'create table closed as select 44 as answer');
+      process.kill(first.pid, 'SIGKILL');
+      await first.gone;
+      const second = await startPostgres(inside);
+      running.push(second);
+      expect(await query(second.url, 'select answer from closed')).toEqual([{ answer: 44 }]);
+      await running.pop()?.stop();
+    } finally {
+      await rm(closed, { recursive: true, force: true });
+    }
+  });
+
   it('says so when another Postgres uses the directory', async () => {
     await postgres();
     await expect(postgres()).rejects.toMatchObject({ code: 'conflict' });

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { chmod, chown, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { HangarError } from '@hangar/contracts';
@@ -42,17 +42,18 @@ const START_RETRY_MS = 250;
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
   const directory = resolve(options.directory);
   const data = join(directory, 'data');
-  const user = await unprivileged();
-  await mkdir(directory, { recursive: true });
-  if (user) await chmod(directory, 0o711);
-  if (user && options.removeAfter) await chown(directory, user.uid, user.gid);
   const binaries = await findBinaries();
-  if (!existsSync(join(data, 'PG_VERSION'))) {
-    await createCluster(binaries.initdb, directory, options.password, user);
-  }
+  await mkdir(directory, { recursive: true });
+  const isNew = !existsSync(join(data, 'PG_VERSION'));
+  if (isNew) await rm(data, { recursive: true, force: true });
+  if (process.getuid?.() === 0) await chmod(directory, 0o711);
+  const identity = await identityFor(data, binaries.postgres);
+  if (identity && 'user' in identity && options.removeAfter)
+    await chown(directory, identity.user.uid, identity.user.gid);
+  if (isNew) await createCluster(binaries.initdb, directory, options.password, identity);
   await removeStalePid(data);
   const port = await choosePort(options.port, join(directory, 'port'));
-  const server = await startServer(binaries.postgres, data, port, user, options);
+  const server = await startServer(binaries.postgres, data, port, identity, options);
   const serverUrl = `postgres://hangar:${encodeURIComponent(options.password)}@127.0.0.1:${port}`;
   try {
     await createDatabase(`${serverUrl}/postgres`);
@@ -69,13 +70,50 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
   };
 }
 
-interface Identity {
-  uid: number;
-  gid: number;
+/** How Postgres is kept from running as root: as another user, or as root in disguise. */
+type Identity = { user: { uid: number; gid: number } } | { wrap: readonly string[] };
+
+/**
+ * A user namespace in which root is nobody special: for a directory that only root can enter.
+ * What it writes still belongs to root.
+ */
+const DISGUISE: Identity = {
+  wrap: ['unshare', '--user', '--map-user=1000', '--map-group=1000', '--'],
+};
+
+/**
+ * Postgres refuses to run as root: there it runs as `postgres`, or else as `nobody`, where that
+ * user gets at the binaries and the directory; else in disguise. A cluster keeps its owner.
+ */
+async function identityFor(data: string, binary: string): Promise<Identity | undefined> {
+  const user = await unprivileged();
+  if (!user) return undefined;
+  const owner = await stat(data).then(
+    (found) => found.uid,
+    () => null,
+  );
+  if (owner !== null) return owner === 0 ? DISGUISE : { user };
+  const reach = ['-c', 'test -x "$1" && test -x "$2"', 'reach', dirname(data), binary];
+  const reached = await exec('/bin/sh', reach, { cwd: '/', ...user }).then(
+    () => true,
+    () => false,
+  );
+  return reached ? { user } : DISGUISE;
 }
 
-/** Postgres refuses to run as root: there it runs as `postgres`, or else as `nobody`. */
-async function unprivileged(): Promise<Identity | undefined> {
+/** A program and its arguments, as this identity runs them. */
+const runAs = (
+  identity: Identity | undefined,
+  file: string,
+  args: string[],
+): { file: string; args: string[]; user: { uid: number; gid: number } | undefined } => {
+  if (!identity) return { file, args, user: undefined };
+  if ('user' in identity) return { file, args, user: identity.user };
+  const [wrapper = '', ...rest] = identity.wrap;
+  return { file: wrapper, args: [...rest, file, ...args], user: undefined };
+};
+
+async function unprivileged(): Promise<{ uid: number; gid: number } | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const passwd = await readFile('/etc/passwd', 'utf8');
   for (const name of ['postgres', 'nobody']) {
@@ -106,18 +144,20 @@ async function createCluster(
   initdb: string,
   directory: string,
   password: string,
-  user: Identity | undefined,
+  identity: Identity | undefined,
 ): Promise<void> {
   const data = join(directory, 'data');
   const passwordFile = join(directory, 'initdb-password');
-  await rm(data, { recursive: true, force: true });
   await mkdir(data, { mode: 0o700 });
   await writeFile(passwordFile, password, { mode: 0o600 });
-  if (user) for (const path of [data, passwordFile]) await chown(path, user.uid, user.gid);
+  if (identity && 'user' in identity)
+    for (const path of [data, passwordFile])
+      await chown(path, identity.user.uid, identity.user.gid);
   const flags = ['--locale=C.UTF-8', '--encoding=UTF8', '--no-sync', '--no-instructions'];
   const access = ['-U', 'hangar', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`];
   try {
-    await exec(initdb, ['-D', data, ...access, ...flags], { cwd: '/', ...user });
+    const { file, args, user } = runAs(identity, initdb, ['-D', data, ...access, ...flags]);
+    await exec(file, args, { cwd: '/', ...user });
   } catch (cause) {
     await rm(data, { recursive: true, force: true });
     const stderr = (cause as { stderr?: string }).stderr ?? String(cause);
@@ -143,7 +183,7 @@ async function removeStalePid(data: string): Promise<void> {
   const words = command.split('\0');
   if (words[0]?.endsWith('postgres') && words.includes(data)) {
     throw new HangarError('conflict', `another Postgres (process ${pid}) already uses ${data}`, {
-      hint: 'Stop the other hangar first, or give this one another HANGAR_HOME.',
+      hint: 'Stop the other hangar first, or give this one another HANGAR_STATE.',
     });
   }
   await rm(file, { force: true });
@@ -153,16 +193,17 @@ async function startServer(
   file: string,
   data: string,
   port: number,
-  user: Identity | undefined,
+  identity: Identity | undefined,
   options: PostgresOptions,
 ): Promise<Leashed> {
   const settings = ['listen_addresses=127.0.0.1', 'shared_buffers=64MB', 'max_connections=100'];
   const flags = [...settings, ...(options.settings ?? [])].flatMap((setting) => ['-c', setting]);
   for (let attempt = 1; ; attempt += 1) {
+    const command = runAs(identity, file, ['-D', data, '-p', String(port), '-k', '', ...flags]);
     const server = await leash({
-      file,
-      args: ['-D', data, '-p', String(port), '-k', '', ...flags],
-      ...(user ? { user } : {}),
+      file: command.file,
+      args: command.args,
+      ...(command.user ? { user: command.user } : {}),
       signal: 'INT',
       ...(options.removeAfter ? { removeAfter: resolve(options.directory) } : {}),
       ...(options.unref ? { unref: true } : {}),
