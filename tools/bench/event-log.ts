@@ -1,7 +1,6 @@
 /**
- * What the event log costs, as ratios inside one run, because absolute numbers move with the
- * machine: `append` against the floor (one raw insert, one fsync), and rebuilding a state.
- * Run: node --conditions=@hangar/source tools/bench/event-log.ts [rounds]
+ * What the event log costs: `append` against the floor (one raw insert, one fsync), and rebuilding
+ * a state against reading its rows.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -11,17 +10,22 @@ import type { EventMeta, EventStore, Fold } from '@hangar/messaging';
 import { createPostgresEventStore, migrateEventLog } from '@hangar/messaging/postgres';
 import { startPostgres } from '@hangar/service-kit/embedded';
 import pg from 'pg';
+import { interleave, median, shownMs, timed, type BenchOptions, type Row } from './bench.ts';
 
 /** Appends per second over raw inserts per second, at least. */
-const APPEND_GOALS: Record<number, number> = { 1: 0.6, 8: 0.45, 32: 0.42 };
+const APPEND_GOALS: readonly { clients: number; ratio: number }[] = [
+  { clients: 1, ratio: 0.6 },
+  { clients: 8, ratio: 0.45 },
+  { clients: 32, ratio: 0.42 },
+];
 const REBUILD_EVENTS = 10_000;
 const REBUILD_MS_MAX = 60;
 const SNAPSHOT_MS_MAX = 2;
-const SNAPSHOT_TAIL = 20;
+const SNAPSHOT_TAIL_EVENTS = 20;
+const FILL_EVENTS_MAX = 200;
 const ROUND_MS = 1200;
 const CLIENTS_MAX = 32;
 
-const rounds = Number(process.argv[2] ?? 5);
 const meta: EventMeta = {
   actor: 'owner:sean',
   cause: randomUUID(),
@@ -54,11 +58,11 @@ const totals: Fold<Totals> = {
   },
 };
 
-const median = (numbers: number[]): number =>
-  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? NaN;
-
-/** Operations per second of `clients` loops that each wait for their last operation. */
-async function rate(clients: number, operation: (client: number) => Promise<void>) {
+/** Milliseconds per operation of `clients` loops that each wait for their last operation. */
+async function pace(
+  clients: number,
+  operation: (client: number) => Promise<void>,
+): Promise<number> {
   const startMs = performance.now();
   let count = 0;
   const loop = async (client: number): Promise<void> => {
@@ -68,22 +72,22 @@ async function rate(clients: number, operation: (client: number) => Promise<void
     }
   };
   await Promise.all(Array.from({ length: clients }, (_, client) => loop(client)));
-  return (count * 1000) / (performance.now() - startMs);
+  return (performance.now() - startMs) / count;
 }
 
-async function floorRate(pool: pg.Pool, clients: number): Promise<number> {
+async function insertRaw(pool: pg.Pool, clients: number): Promise<number> {
   let n = 0;
-  return rate(clients, async () => {
+  return pace(clients, async () => {
     const values = [JSON.stringify({ type: 'TurnFinished', data: turn((n += 1)), meta })];
     const text = 'insert into floor (payload) values ($1)';
     await pool.query({ name: 'floor', text, values });
   });
 }
 
-async function appendRate(store: EventStore, clients: number): Promise<number> {
+async function append(store: EventStore, clients: number): Promise<number> {
   const run = randomBytes(4).toString('hex');
   const versions = new Map<number, number>();
-  return rate(clients, async (client) => {
+  return pace(clients, async (client) => {
     const version = versions.get(client) ?? 0;
     const events = [{ type: 'TurnFinished', data: turn(version) }];
     const result = await store.append(`session/${run}-${client}`, version, events, { meta });
@@ -92,32 +96,35 @@ async function appendRate(store: EventStore, clients: number): Promise<number> {
   });
 }
 
-async function benchAppend(pool: pg.Pool, store: EventStore): Promise<boolean> {
-  let isGood = true;
-  for (const [text, goal] of Object.entries(APPEND_GOALS)) {
-    const clients = Number(text);
-    const found: { floor: number; append: number }[] = [];
-    for (let round = 0; round <= rounds; round += 1) {
-      const isSwapped = round % 2 === 1;
-      const first = isSwapped ? await appendRate(store, clients) : 0;
-      const floor = await floorRate(pool, clients);
-      const append = isSwapped ? first : await appendRate(store, clients);
-      if (round > 0) found.push({ floor, append });
-    }
-    const ratio = median(found.map((pair) => pair.append / pair.floor));
-    isGood &&= ratio >= goal;
-    console.log(
-      `append, ${text.padStart(2)} clients: ${ratio.toFixed(2)} of the floor (goal ${goal}); ` +
-        `${median(found.map((pair) => pair.append)).toFixed(0)}/s against ` +
-        `${median(found.map((pair) => pair.floor)).toFixed(0)}/s`,
+const perSecond = (ms: readonly number[]): string => `${(1000 / median(ms)).toFixed(0)}/s`;
+
+async function benchAppend(
+  pool: pg.Pool,
+  store: EventStore,
+  options: BenchOptions,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const { clients, ratio: goal } of APPEND_GOALS) {
+    const [raw = [], appended = []] = await interleave(
+      [{ run: () => insertRaw(pool, clients) }, { run: () => append(store, clients) }],
+      options,
     );
+    const ratio = median(appended.map((ms, round) => (raw[round] ?? NaN) / ms));
+    rows.push({
+      what: `append, ${clients} client${clients > 1 ? 's' : ''}, over a raw fsynced insert`,
+      measured: perSecond(appended),
+      reference: perSecond(raw),
+      ratio: ratio.toFixed(2),
+      goal: `>= ${goal.toFixed(2)}`,
+      isMet: ratio >= goal,
+    });
   }
-  return isGood;
+  return rows;
 }
 
 async function fill(store: EventStore, stream: string, from: number, to: number): Promise<void> {
   for (let version = from; version < to;) {
-    const count = Math.min(200, to - version);
+    const count = Math.min(FILL_EVENTS_MAX, to - version);
     const events = Array.from({ length: count }, (_, i) => ({
       type: 'TurnFinished',
       data: turn(version + i),
@@ -127,66 +134,78 @@ async function fill(store: EventStore, stream: string, from: number, to: number)
   }
 }
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startMs = performance.now();
-  await work();
-  return performance.now() - startMs;
-}
-
-async function benchRebuild(pool: pg.Pool, store: EventStore): Promise<boolean> {
+async function benchRebuild(
+  pool: pg.Pool,
+  store: EventStore,
+  options: BenchOptions,
+): Promise<Row[]> {
   const stream = 'session/rebuilt';
   await fill(store, stream, 0, REBUILD_EVENTS);
   await pool.query('vacuum analyze');
-  const raw: number[] = [];
-  const whole: number[] = [];
-  const snapshot: number[] = [];
-  for (let round = 0; round <= rounds * 2; round += 1) {
-    await pool.query('delete from es.snapshot');
-    const text = 'select type, data from es.event where stream_id = $1 order by version';
-    const query = { name: 'raw', text, values: [stream], rowMode: 'array' as const };
-    const rawMs = await timed(() => pool.query(query));
-    const wholeMs = await timed(() => store.loadState(stream, totals));
-    const version = REBUILD_EVENTS + round * SNAPSHOT_TAIL;
-    await fill(store, stream, version, version + SNAPSHOT_TAIL);
-    const snapshotMs = await timed(() => store.loadState(stream, totals));
-    if (round === 0) continue;
-    raw.push(rawMs);
-    whole.push(wholeMs);
-    snapshot.push(snapshotMs);
-  }
-  const ratio = median(whole.map((ms, i) => ms / (raw[i] ?? NaN)));
-  console.log(
-    `rebuild of ${REBUILD_EVENTS} events: ${median(whole).toFixed(1)} ms (goal ${REBUILD_MS_MAX}), ` +
-      `${ratio.toFixed(2)} of reading type and data raw (${median(raw).toFixed(1)} ms)`,
+  const text = 'select type, data from es.event where stream_id = $1 order by version';
+  const query = { name: 'raw', text, values: [stream], rowMode: 'array' as const };
+  const forget = async (): Promise<void> => void (await pool.query('delete from es.snapshot'));
+  const [raw = [], whole = []] = await interleave(
+    [
+      { run: () => timed(() => pool.query(query)) },
+      { prepare: forget, run: () => timed(() => store.loadState(stream, totals)) },
+    ],
+    options,
   );
-  console.log(
-    `rebuild from a snapshot and ${SNAPSHOT_TAIL} events: ${median(snapshot).toFixed(2)} ms ` +
-      `(goal ${SNAPSHOT_MS_MAX})`,
+  const [tail = []] = await interleave(
+    [
+      {
+        prepare: (round) => {
+          const version = REBUILD_EVENTS + round * SNAPSHOT_TAIL_EVENTS;
+          return fill(store, stream, version, version + SNAPSHOT_TAIL_EVENTS);
+        },
+        run: () => timed(() => store.loadState(stream, totals)),
+      },
+    ],
+    options,
   );
-  return median(whole) <= REBUILD_MS_MAX && median(snapshot) <= SNAPSHOT_MS_MAX;
+  return [
+    {
+      what: `rebuild of ${REBUILD_EVENTS.toLocaleString('en')} events, over reading their rows`,
+      measured: shownMs(median(whole)),
+      reference: shownMs(median(raw)),
+      ratio: (median(whole) / median(raw)).toFixed(2),
+      goal: `<= ${REBUILD_MS_MAX} ms`,
+      isMet: median(whole) <= REBUILD_MS_MAX,
+    },
+    {
+      what: `rebuild from a snapshot and ${SNAPSHOT_TAIL_EVENTS} events`,
+      measured: shownMs(median(tail)),
+      reference: '',
+      ratio: '',
+      goal: `<= ${SNAPSHOT_MS_MAX} ms`,
+      isMet: median(tail) <= SNAPSHOT_MS_MAX,
+    },
+  ];
 }
 
-const directory = await mkdtemp(join(tmpdir(), 'hangar-bench-'));
-const server = await startPostgres({
-  directory,
-  port: 0,
-  password: randomBytes(8).toString('hex'),
-});
-const pool = new pg.Pool({ connectionString: server.url, max: CLIENTS_MAX });
-try {
-  await migrateEventLog(pool);
-  await pool.query(
-    'create table floor (id bigint generated always as identity primary key, payload jsonb not null)',
-  );
-  const store = createPostgresEventStore({
-    pool,
-    owns: ['session'],
-    validate: () => undefined,
-  });
-  const results = [await benchAppend(pool, store), await benchRebuild(pool, store)];
-  if (results.includes(false)) process.exitCode = 1;
-} finally {
-  await pool.end();
-  await server.stop();
-  await rm(directory, { recursive: true, force: true });
+export async function benchEventLog(options: BenchOptions): Promise<Row[]> {
+  const directory = await mkdtemp(join(tmpdir(), 'hangar-bench-'));
+  const password = randomBytes(8).toString('hex');
+  const server = await startPostgres({ directory, port: 0, password });
+  const pool = new pg.Pool({ connectionString: server.url, max: CLIENTS_MAX });
+  try {
+    await migrateEventLog(pool);
+    await pool.query(
+      'create table floor (id bigint generated always as identity primary key, payload jsonb not null)',
+    );
+    const store = createPostgresEventStore({
+      pool,
+      owns: ['session'],
+      validate: () => undefined,
+    });
+    return [
+      ...(await benchAppend(pool, store, options)),
+      ...(await benchRebuild(pool, store, options)),
+    ];
+  } finally {
+    await pool.end();
+    await server.stop();
+    await rm(directory, { recursive: true, force: true });
+  }
 }

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { appendFileSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm, symlink, mkdir } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -195,6 +196,7 @@ export class System {
     for (const stream of [child.stdout!, child.stderr!])
       createInterface({ input: stream }).on('line', (line) => {
         this.log.push(`${name}: ${line}`);
+        if (LOG_FILE) appendFileSync(LOG_FILE, `${name}: ${line}\n`);
         if (this.log.length > LOG_LINES_MAX) this.log.shift();
       });
     child.once('exit', () => {
@@ -206,6 +208,8 @@ export class System {
 }
 
 const LOG_LINES_MAX = 2000;
+/** For whoever looks for the cause of a failure: everything that the processes print. */
+const LOG_FILE = process.env['HANGAR_TEST_LOG'];
 
 async function freePort(): Promise<number> {
   const server = createServer();

@@ -13,6 +13,8 @@ export interface Stack {
   adminToken: string;
   /** What a person should know about this machine before relying on it. */
   warnings: string[];
+  /** The settings with the addresses and keys of what was started. */
+  config: Config;
   /** Everything that runs, in the order it was started. */
   parts: Closable[];
 }
@@ -58,7 +60,7 @@ export async function startStack(
     if (failed) throw failed.reason;
     const gateway = started[4];
     const url = gateway.status === 'fulfilled' ? gateway.value.url : null;
-    return { url: url ?? '', adminToken, warnings, parts };
+    return { url: url ?? '', adminToken, warnings, config, parts };
   } catch (error) {
     for (const part of parts.toReversed()) await part.close();
     throw error;

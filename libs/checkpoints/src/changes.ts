@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream';
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { HangarError, type SandboxPlace } from '@hangar/contracts';
 import type { SandboxIo } from '@hangar/sandbox-drivers';
 import type { CheckpointStore } from './checkpoint.store.ts';
@@ -15,6 +17,10 @@ export interface ReadChanges {
 export type ChangesAnswer = ChangesReport & { source: 'sandbox' | 'checkpoint'; taken_at: string };
 
 const CHANGES_MS_MAX = 60_000;
+/** The capture writes at most 5 MiB; what is larger was not written by it. */
+const REPORT_BYTES_MAX = 8 * 1024 * 1024;
+const GZIP = Buffer.from([0x1f, 0x8b]);
+const ZSTD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 /** The bus carries one message of this size at most; the rest of the files is left out. */
 const ANSWER_BYTES_MAX = 900 * 1024;
 
@@ -45,13 +51,40 @@ export async function readChanges(
     });
   const manifest = await store.manifest(asked.session_id, asked.checkpoint_id);
   if (!manifest) throw new HangarError('not_found', `${asked.checkpoint_id} is not in the store`);
-  const chunks: Buffer[] = [];
-  for await (const chunk of await store.open(manifest, 'changes.json'))
-    chunks.push(chunk as Buffer);
-  const report = JSON.parse(Buffer.concat(chunks).toString('utf8')) as ChangesReport;
+  const report = await readReport(await store.open(manifest, 'changes.json'));
   const { created_at } = await readMeta(await store.open(manifest, 'meta.json'));
   return fit({ ...report, source: 'checkpoint', taken_at: created_at });
 }
+
+/**
+ * changes.json in the codec that its first bytes tell (docs/formats/checkpoint.md). It was written
+ * in a sandbox: neither its size nor what it unpacks to is trusted.
+ */
+export async function readReport(body: Readable): Promise<ChangesReport> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.byteLength;
+    if (size > REPORT_BYTES_MAX) throw unreadable('it is too large');
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(unpacked(Buffer.concat(chunks)).toString('utf8')) as ChangesReport;
+  } catch (cause) {
+    throw unreadable(cause instanceof Error ? cause.message : String(cause));
+  }
+}
+
+function unpacked(bytes: Buffer): Buffer {
+  const bound = { maxOutputLength: REPORT_BYTES_MAX };
+  if (bytes.subarray(0, 2).equals(GZIP)) return gunzipSync(bytes, bound);
+  return bytes.subarray(0, 4).equals(ZSTD) ? zstdDecompressSync(bytes, bound) : bytes;
+}
+
+const unreadable = (why: string): HangarError =>
+  new HangarError('invalid', `the changes in this checkpoint cannot be read: ${why}`, {
+    hint: 'the work itself is in other parts: open the session, or export the checkpoint',
+  });
 
 /** Diffs go first, the largest before the others; then files, the last before the others. */
 function fit(answer: ChangesAnswer): ChangesAnswer {

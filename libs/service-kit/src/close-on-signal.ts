@@ -16,6 +16,7 @@ export interface CloseOptions {
 export const CLOSE_MILLIS_MAX = 10_000;
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 const SECOND_SIGNAL_EXIT_CODE = 130;
+const SAME_SIGNAL_MS = 500;
 
 /**
  * Closes what was started, last first, at the first SIGINT or SIGTERM; then ends the process: with
@@ -28,10 +29,14 @@ export function closeOnSignal(parts: readonly Closable[], options: CloseOptions 
     exit = (code) => process.exit(code),
     report = (line) => process.stderr.write(`${line}\n`),
   } = options;
-  let closing = false;
+  let closingSince: number | null = null;
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (closing) return exit(SECOND_SIGNAL_EXIT_CODE);
-    closing = true;
+    if (closingSince !== null) {
+      // One Ctrl-C may come twice: from the terminal, and passed on by a parent process.
+      if (performance.now() - closingSince > SAME_SIGNAL_MS) exit(SECOND_SIGNAL_EXIT_CODE);
+      return;
+    }
+    closingSince = performance.now();
     report(`${signal}: closing`);
     void closeAll(parts, deadlineMillis, report).then(exit);
   };

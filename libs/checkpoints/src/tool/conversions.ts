@@ -43,7 +43,7 @@ export async function findConversions(
   for (const path of attributes.largeFiles) result.largeFilePaths.add(path);
   for (const file of clean) {
     const size = sizes.get(file.entry!.id);
-    const differs = size !== undefined && size !== file.stat!.size;
+    const differs = size !== undefined && size !== (file.stat?.size ?? file.entry!.stat.size);
     if (result.largeFilePaths.has(file.path)) {
       if (differs) result.largeFiles.push(file.path);
     } else if (differs || attributes.converted.has(file.path)) result.converted.push(file.path);

@@ -50,8 +50,9 @@ function noteHardLinks(observation: Observation, warnings: WarningEntry[]): void
   };
   let tracked = false;
   for (const file of observation.tracked.files.values()) {
-    if (file.kind !== 'file' || file.stat!.nlink < 2) continue;
-    note(file.path, file.stat!.ino);
+    const { stat } = file;
+    if (file.kind !== 'file' || stat === null || stat.nlink < 2) continue;
+    note(file.path, stat.ino);
     tracked = true;
   }
   if (!tracked) return;

@@ -8,9 +8,9 @@ import type { TrackedScan } from './tracked-files.ts';
 
 /**
  * One hash over everything whose change makes another checkpoint worth taking (SPEC 7, seed 000 5.2):
- * HEAD, refs, index entries, operation files, configuration, names, sizes, modes and times of tracked
- * and untracked files, the conversation's listing. It never depends on the index's cached stat data,
- * which git refreshes without any change.
+ * HEAD, refs, index entries, operation files, configuration, names, sizes, modes and times of changed
+ * and untracked files, the conversation's listing. A file that was only touched counts as changed until
+ * git refreshes its index; that costs a checkpoint, never one that is missing.
  */
 export interface FingerprintInput {
   repository: Repository | null;
@@ -59,6 +59,8 @@ export function computeFingerprint(input: FingerprintInput): string {
   );
   const tracked: string[] = [];
   for (const file of scan?.files.values() ?? []) {
+    // The index entry above says all there is to say of a clean file.
+    if (file.statClean) continue;
     const { stat } = file;
     tracked.push(
       stat === null || file.kind === 'directory'

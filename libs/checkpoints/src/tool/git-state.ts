@@ -274,12 +274,14 @@ function recordTimes(
   const modes: [string, number][] = [];
   for (const path of timedPaths(scan, content)) {
     const file = scan.files.get(path)!;
-    const stat = file.stat!;
+    const { stat } = file;
     const [whole, rest] = exactTime(work, file);
     seconds.push(whole);
     nanos.push(rest);
+    // Clean files with another mode than 644 or 755 have been looked at (findUnkept).
+    if (!stat?.isFile()) continue;
     const mode = stat.mode & 0o7777;
-    if (stat.isFile() && mode !== 0o644 && mode !== 0o755) modes.push([path, mode]);
+    if (mode !== 0o644 && mode !== 0o755) modes.push([path, mode]);
   }
   const directoryTimes: [string, number, number][] = [];
   const gitlinks = [...scan.files.values()].flatMap(({ path, stat, gitlink, kind }) =>

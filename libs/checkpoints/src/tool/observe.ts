@@ -9,7 +9,13 @@ import { scanNested, type NestedScan } from './nested-repositories.ts';
 import { findGitDirectory, readIfThere, readRepository, type Repository } from './repository.ts';
 import { copyIndex, gitOrThrow, makeShadow, type Shadow } from './shadow.ts';
 import { listBelow } from './tar-archive.ts';
-import { scanTracked, type TrackedScan } from './tracked-files.ts';
+import {
+  entryDirectories,
+  findChanged,
+  lookAgain,
+  scanTracked,
+  type TrackedScan,
+} from './tracked-files.ts';
 import {
   findUnkept,
   listUntracked,
@@ -67,21 +73,27 @@ export async function observe(
   const { index, seconds } = await takeIndex(repository, shadow);
   const listing = listUntracked(shadow);
   listing.catch(() => undefined);
-  const tracked = scanTracked(work, index?.entries ?? [], seconds);
+  const entries = index?.entries ?? [];
+  const changing = index ? findChanged(shadow, index, seconds) : Promise.resolve(new Set<string>());
+  const unkept: Promise<Unkept> = options.conversions
+    ? findUnkept(shadow, entryDirectories(entries))
+    : Promise.resolve({ ignored: { count: 0, paths: [] }, warnings: [], odd: [] });
+  unkept.catch(() => undefined);
+  const files = collectStateFiles(repository, warnings);
+  const conversation = listConversation(home, request.conversation_directories);
+  const tracked = scanTracked(work, entries, seconds, await changing);
   const converting = options.conversions
     ? findConversions(shadow, repository, home, [...tracked.files.values()])
     : Promise.resolve(NO_CONVERSIONS);
   converting.catch(() => undefined);
-  const unkept: Promise<Unkept> = options.conversions
-    ? findUnkept(shadow, tracked)
-    : Promise.resolve({ ignored: { count: 0, paths: [] }, warnings: [] });
-  unkept.catch(() => undefined);
-  const files = collectStateFiles(repository, warnings);
-  const conversation = listConversation(home, request.conversation_directories);
   const untracked = await scanUntracked(shadow, tracked, await listing);
-  const { ignored, warnings: unkeptWarnings } = await unkept;
+  const { ignored, warnings: unkeptWarnings, odd } = await unkept;
   untracked.ignored = ignored;
   untracked.warnings.push(...unkeptWarnings);
+  for (const path of odd) {
+    const file = tracked.files.get(path);
+    if (file?.statClean) lookAgain(work, file);
+  }
   const nested = await scanNested(repository, shadow, untracked.nested, home, warnings);
   noteOutside(repository, warnings);
   for (const ref of repository.brokenRefs) {

@@ -8,7 +8,7 @@ import {
   type IndexFile,
 } from './index-file.ts';
 import { copyIndex, gitOrThrow, type Shadow } from './shadow.ts';
-import type { TrackedFile, TrackedScan } from './tracked-files.ts';
+import { lookAgain, type TrackedFile, type TrackedScan } from './tracked-files.ts';
 import { readContent, writeBlob, type ContentNotes, type DiskContent } from './worktree-content.ts';
 
 /** What the tracked files look like on disk, next to the index. */
@@ -47,6 +47,7 @@ export function readWorktree(
   for (const file of scan.files.values()) {
     if (file.gitlink && (file.kind === 'directory' || file.kind === 'unreadable')) continue;
     if (file.statClean && !converted.has(file.path)) continue;
+    if (file.statClean && file.stat === null) lookAgain(shadow.work, file);
     const outcome = readContent(shadow, file, fileBytesMax, notes);
     if (outcome === 'gone') content.gone.push(file.path);
     else if (outcome === 'kept_back') {

@@ -71,14 +71,19 @@ export async function scanUntracked(
   return scan;
 }
 
-export type Unkept = Pick<UntrackedScan, 'ignored' | 'warnings'>;
+type Reported = Pick<UntrackedScan, 'ignored' | 'warnings'>;
 
-/** What is not kept, for the reports: needed by a capture, not by a fingerprint. */
-export async function findUnkept(shadow: Shadow, tracked: TrackedScan): Promise<Unkept> {
-  const found: Unkept = { ignored: { count: 0, paths: [] }, warnings: [] };
+export interface Unkept extends Reported {
+  /** Files beside tracked ones with several links, or another mode than 644 and 755. */
+  odd: string[];
+}
+
+/** What needs a look at every directory: for a capture's reports, not for a fingerprint. */
+export async function findUnkept(shadow: Shadow, directories: readonly string[]): Promise<Unkept> {
+  const found: Unkept = { ignored: { count: 0, paths: [] }, warnings: [], odd: [] };
   await Promise.all([
     noteIgnoredPaths(shadow, found),
-    noteSpecialFiles(shadow.work, tracked, found),
+    noteOddFiles(shadow.work, directories, found),
   ]);
   return found;
 }
@@ -178,14 +183,14 @@ function noteUnreadable(path: string, scan: UntrackedScan): void {
 const isSpecial = (child: Dirent): boolean =>
   child.isFIFO() || child.isSocket() || child.isBlockDevice() || child.isCharacterDevice();
 
-function noteSpecial(path: string, scan: Unkept): void {
+function noteSpecial(path: string, scan: Reported): void {
   scan.warnings.push({
     path: toReport(path),
     reason: 'special file (pipe, socket or device) is not kept',
   });
 }
 
-function noteIgnored(path: string, scan: Unkept): void {
+function noteIgnored(path: string, scan: Reported): void {
   scan.ignored.count++;
   if (scan.ignored.paths.length < IGNORED_PATHS_MAX) scan.ignored.paths.push(toReport(path));
 }
@@ -211,29 +216,34 @@ function noteEmptied(work: string, tracked: TrackedScan, scan: UntrackedScan): v
 }
 
 /** Names (not contents) of what the ignore rules cover, whole directories as one. */
-async function noteIgnoredPaths(shadow: Shadow, scan: Unkept): Promise<void> {
+async function noteIgnoredPaths(shadow: Shadow, scan: Reported): Promise<void> {
   const args = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory'];
   const { stdout } = await shadow.git(args);
   for (const path of splitNul(stdout)) noteIgnored(path, scan);
 }
 
-/** Pipes, sockets and devices beside tracked files: `find` is ten times faster at it. */
-async function noteSpecialFiles(work: string, tracked: TrackedScan, scan: Unkept): Promise<void> {
-  const directories = [...tracked.directories.keys()].filter(isUtf8);
-  const kinds = ['-type', 'p', '-o', '-type', 's', '-o', '-type', 'b', '-o', '-type', 'c'];
-  const depth = ['-mindepth', '1', '-maxdepth', '1'];
-  for (let at = 0; at < directories.length; at += FIND_DIRECTORIES_MAX) {
-    const names = directories.slice(at, at + FIND_DIRECTORIES_MAX);
+const SPECIAL = '-type p -o -type s -o -type b -o -type c';
+const ODD = '-type f ( ! ( -perm 644 -o -perm 755 ) -o -links +1 )';
+
+/** Pipes, sockets, devices and odd files beside tracked ones: `find` is far faster at it. */
+async function noteOddFiles(
+  work: string,
+  directories: readonly string[],
+  found: Unkept,
+): Promise<void> {
+  const usable = directories.filter(isUtf8);
+  for (let at = 0; at < usable.length; at += FIND_DIRECTORIES_MAX) {
+    const names = usable.slice(at, at + FIND_DIRECTORIES_MAX);
     const places = names.map((name) => toText(name === '' ? '.' : `./${name}`));
-    const { stdout } = await runProcess(
-      'find',
-      [...places, ...depth, '(', ...kinds, ')', '-print0'],
-      {
-        env: cleanEnvironment(),
-        cwd: toText(work),
-      },
-    );
-    for (const path of splitNul(stdout)) noteSpecial(path.replace(/^(?:\.\/)+/, ''), scan);
+    const test = `-mindepth 1 -maxdepth 1 ( ${SPECIAL} -o ${ODD} ) -print0`.split(' ');
+    const options = { env: cleanEnvironment(), cwd: toText(work) };
+    const { stdout } = await runProcess('find', [...places, ...test], options);
+    for (const name of splitNul(stdout)) {
+      const path = name.replace(/^(?:\.\/)+/, '');
+      const stat = lstatSync(toFs(joinPath(work, path)), { throwIfNoEntry: false });
+      if (stat?.isFile()) found.odd.push(path);
+      else if (stat) noteSpecial(path, found);
+    }
   }
 }
 

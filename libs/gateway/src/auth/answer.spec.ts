@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { HangarError } from '@hangar/contracts';
+import { QueryRunnerAlreadyReleasedError, TransactionNotStartedError } from 'typeorm';
 import { whatToDo } from './answer.ts';
 
 const withCode = (code: string): Error => Object.assign(new Error('refused'), { code });
@@ -12,6 +13,12 @@ describe('errors of a handler', () => {
       expect(error).toMatchObject({ code: 'unavailable', hint: expect.any(String) });
     },
   );
+
+  it('of a connection that was lost in mid-transaction are unavailable', () => {
+    for (const lost of [new QueryRunnerAlreadyReleasedError(), new TransactionNotStartedError()]) {
+      expect(whatToDo(lost)).toMatchObject({ code: 'unavailable', cause: lost });
+    }
+  });
 
   it('of our own stay as they are', () => {
     const own = new HangarError('conflict', 'taken');

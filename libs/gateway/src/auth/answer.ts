@@ -7,6 +7,7 @@ import {
 import type { Response } from 'express';
 import { HangarError } from '@hangar/contracts';
 import { isTransientDatabaseError } from '@hangar/messaging/postgres';
+import { QueryRunnerAlreadyReleasedError, TransactionNotStartedError } from 'typeorm';
 import { catchError, map, throwError, type Observable } from 'rxjs';
 
 /** An answer whose status is not the route's first one. */
@@ -36,6 +37,10 @@ export class AnswerInterceptor implements NestInterceptor {
 /** No table or no schema: read models are not there before the log was read for the first time. */
 const MISSING_VIEWS: ReadonlySet<unknown> = new Set(['42P01', '3F000']);
 
+/** How TypeORM tells of a connection that was lost between two statements of a transaction. */
+const isCutTransaction = (error: unknown): boolean =>
+  error instanceof QueryRunnerAlreadyReleasedError || error instanceof TransactionNotStartedError;
+
 /** A database that is away is no fault of the program: the client tries again [O2]. */
 export function whatToDo(error: unknown): unknown {
   if (error instanceof HangarError) return error;
@@ -46,7 +51,7 @@ export function whatToDo(error: unknown): unknown {
       cause: error,
     });
   }
-  if (!isTransientDatabaseError(error)) return error;
+  if (!isTransientDatabaseError(error) && !isCutTransaction(error)) return error;
   return new HangarError('unavailable', 'The database cannot be asked at the moment.', {
     hint: 'What you asked for may or may not be done. Look at the state, then try again.',
     cause: error,
