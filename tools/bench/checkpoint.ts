@@ -40,6 +40,9 @@ async function benchTool(tree: TreeSystem, options: BenchOptions): Promise<Row> 
   await run('bash', ['-c', conversationScript(join(home, '.claude/projects'))]);
   const request = {
     format: 1,
+    checkpoint_id: 'ckp-00000000-1',
+    session_id: 'ses-00000000',
+    reason: 'manual',
     work,
     home,
     out,
@@ -47,7 +50,12 @@ async function benchTool(tree: TreeSystem, options: BenchOptions): Promise<Row> 
     base_branch: 'main',
     harness: 'claude-code',
     cwd: work,
-    caps: { part_bytes_max: 1e9, untracked_bytes_max: 1e9, file_bytes_max: 1e9 },
+    caps: {
+      part_bytes_max: 1e9,
+      untracked_bytes_max: 1e9,
+      file_bytes_max: 1e9,
+      unpacked_bytes_max: 1e9,
+    },
     zstd: true,
   };
   const capture = async (knownBase: string[]): Promise<void> => {

@@ -77,6 +77,7 @@ export async function startSandboxes(config: Config, options: StartOptions): Pro
       driver,
       instance: options.instance,
       ttlMinutes: config.sandboxTtlMinutes,
+      activeMax: config.maxActiveSessions,
       onError: options.onError,
       revealSecrets: secretRevealer(new SecretStore(log.pool, vault, systemClock)),
       installHarness: async (name, tell) => {

@@ -23,6 +23,7 @@ import { checkpointPolicy } from './checkpoint.policy.ts';
 import { DELETE, RESTORE, TAKE, createCheckpoints } from './checkpoint.service.ts';
 import { createCheckpointStore } from './checkpoint.store.ts';
 import { createCheckpointWorker, type CheckpointCaps } from './checkpoint.worker.ts';
+import { sessionCaps } from './session-caps.ts';
 
 export interface CheckpointsOptions {
   log: LogConnection;
@@ -56,7 +57,13 @@ class CheckpointsRuntime implements OnApplicationBootstrap, OnApplicationShutdow
     const events = log.store(['checkpoint']);
     const checkpoints = createCheckpoints(pool, events);
     const store = createCheckpointStore(blobs, vault);
-    const worker = createCheckpointWorker({ ...this.#options, checkpoints, store, now });
+    const worker = createCheckpointWorker({
+      ...this.#options,
+      checkpoints,
+      store,
+      now,
+      caps: (sessionId) => sessionCaps(events, this.#options.caps, sessionId),
+    });
     this.#parts.push(
       createRelay({ pool, nats, wake, onError }),
       createConsumer({

@@ -34,7 +34,8 @@ export interface WorkerOptions {
   io: SandboxIo;
   /** Where a harness keeps its conversation, relative to HOME [C7]. */
   conversationDirectories(harness: string): readonly string[];
-  caps: CheckpointCaps;
+  /** Of the session's environment, or the settings'. */
+  caps(sessionId: string): Promise<CheckpointCaps>;
   now(): Date;
 }
 
@@ -128,12 +129,11 @@ async function capture(
     io,
     place,
     'capture',
-    captureRequest(
-      options,
-      request,
+    captureRequest(options, request, {
       out,
-      bases.flatMap((b) => b.prerequisites),
-    ),
+      caps: await options.caps(session_id),
+      knownBase: bases.flatMap((b) => b.prerequisites),
+    }),
     { timeoutMs: TOOL_MS_MAX, signal },
   );
   if (report.unchanged)
@@ -172,12 +172,10 @@ function bounded(list: Omission[], what: string): Omission[] {
 }
 
 function captureRequest(
-  options: WorkerOptions,
+  { conversationDirectories }: WorkerOptions,
   request: CheckpointRequest,
-  out: string,
-  knownBase: string[],
+  { out, caps, knownBase }: { out: string; caps: CheckpointCaps; knownBase: string[] },
 ): CaptureRequest {
-  const { caps, conversationDirectories } = options;
   const { base_branch, harness_session, unless_fingerprint } = request;
   return {
     format: 1,

@@ -4,6 +4,7 @@ import { decodeHeaders, type CommandHeaders, type Reply } from './command-wire.t
 import type { Aggregate } from './event.ts';
 import type { Json } from './json.ts';
 import { commandSubject } from './jetstream/subjects.ts';
+import { isTransientDatabaseError } from './postgres/transaction.ts';
 
 export interface CommandServerOptions {
   nats: NatsConnection;
@@ -68,7 +69,12 @@ async function answer(options: CommandServerOptions, command: string, message: M
     const result = await options.handlers[command]?.(body, decodeHeaders(message.headers));
     reply = { result: result ?? null };
   } catch (thrown) {
-    const error = HangarError.from(thrown);
+    const error = isTransientDatabaseError(thrown)
+      ? new HangarError('unavailable', 'the database cannot be reached; nothing was changed', {
+          hint: 'Try again in a moment; "hangar doctor" shows what is up.',
+          cause: thrown,
+        })
+      : HangarError.from(thrown);
     // This is the edge of the service: only here an unexpected error is reported.
     if (error.code === 'internal') options.onError?.(thrown);
     reply = { error: error.toJSON() };

@@ -53,6 +53,8 @@ export async function connectLog(address: LogAddress): Promise<LogConnection> {
   });
   // An idle connection that breaks is replaced at the next query; without a listener it ends the process.
   pool.on('error', () => undefined);
+  // The same for one that breaks between being handed out and its first query.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   let nats: NatsConnection | undefined;
   try {
     await atFirst(async () => {

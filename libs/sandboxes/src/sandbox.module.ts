@@ -30,7 +30,13 @@ import { activityObserver, type Activity } from './activity.ts';
 import { createEnvironmentController, createEnvironments } from './environment.service.ts';
 import { sandboxPolicy } from './sandbox.policy.ts';
 import { createReaper } from './sandbox.reaper.ts';
-import { DESTROY, PROVISION, SANDBOX_INDEX_TABLE, createSandboxes } from './sandbox.service.ts';
+import {
+  DESTROY,
+  PROVISION,
+  SANDBOX_INDEX_TABLE,
+  createSandboxes,
+  sandboxesAhead,
+} from './sandbox.service.ts';
 import { createSandboxWorker } from './sandbox.worker.ts';
 
 export interface SandboxesOptions {
@@ -39,6 +45,8 @@ export interface SandboxesOptions {
   /** Stable name of this replica: it takes its own unfinished work over at once. */
   instance: string;
   ttlMinutes: number;
+  /** Sandboxes at the same time; more wait for their turn. */
+  activeMax: number;
   io: {
     host: string;
     port: number;
@@ -53,6 +61,9 @@ export interface SandboxesOptions {
   now?(): Date;
   onError(error: unknown): void;
 }
+
+/** Starts and ends at work at once, those that wait for room among them. */
+const EFFECTS_MAX = 128;
 
 interface Part {
   start(): void;
@@ -83,6 +94,7 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
       sandboxes,
       environments,
       forgetPresence: presence.forget,
+      sandboxesAhead: (id) => sandboxesAhead(pool, id),
     });
     this.#io = await serveIo(this.#options, presence);
     this.#parts.push(
@@ -109,6 +121,7 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
         wake,
         instance: `${instance}-sandboxes`,
         kinds: { [PROVISION]: worker.provision, [DESTROY]: worker.destroy },
+        concurrency: EFFECTS_MAX,
         // Destroying is tried until it is done: a sandbox that cannot be asked is not gone.
         attemptsMax: Number.MAX_SAFE_INTEGER,
         onError: (error) => onError(error),

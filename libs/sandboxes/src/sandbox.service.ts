@@ -65,3 +65,14 @@ async function index(tx: Transaction, id: string, s: NonNullable<SandboxState>):
     [id, s.request.session_id, s.status, s.expires_at],
   );
 }
+
+/** Sandboxes that were asked for before this one and still are, or may be, somewhere. */
+export async function sandboxesAhead(pool: pg.Pool, sandboxId: string): Promise<number> {
+  const { rows } = await pool.query<{ ahead: number }>(
+    `select count(*)::int as ahead from sandbox_index other, sandbox_index mine
+     where mine.sandbox_id = $1 and other.sandbox_id <> mine.sandbox_id
+       and (other.created_at, other.sandbox_id) < (mine.created_at, mine.sandbox_id)`,
+    [sandboxId],
+  );
+  return rows[0]?.ahead ?? 0;
+}

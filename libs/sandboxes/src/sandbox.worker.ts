@@ -18,6 +18,9 @@ export interface WorkerOptions {
   /** Values of the owner's secrets, for set-up commands. */
   revealSecrets(owner: string, names: string[]): Promise<Record<string, string>>;
   forgetPresence(sandboxId: string): Promise<void>;
+  /** How many sandboxes asked for before this one are not over yet [X6]. */
+  sandboxesAhead(sandboxId: string): Promise<number>;
+  activeMax: number;
   now(): Date;
 }
 
@@ -62,6 +65,7 @@ export function createSandboxWorker(options: WorkerOptions): SandboxWorker {
       const progress = (phase: string, text: string): Promise<void> =>
         (told = told.then(() => tell(effect, { type: 'NoteProgress', data: { phase, text } })));
       try {
+        await waitForRoom(options, id, progress, signal);
         const ready = await provision(options, state.request, progress, signal);
         await tell(effect, { type: 'MarkReady', data: ready });
       } catch (error) {
@@ -84,6 +88,27 @@ export function createSandboxWorker(options: WorkerOptions): SandboxWorker {
       await tell(effect, { type: 'MarkDestroyed', data: { cause } });
     },
   };
+}
+
+const ROOM_LOOK_MS = 1_000;
+
+/** At capacity the new one waits, visibly, with its place in the queue [X6]. */
+async function waitForRoom(
+  { sandboxesAhead, activeMax, sandboxes }: WorkerOptions,
+  id: string,
+  progress: (phase: string, text: string) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    const place = (await sandboxesAhead(id)) - activeMax + 1;
+    if (place <= 0) return;
+    const { state } = await sandboxes.load(id);
+    if (state?.status !== 'provisioning')
+      throw new StartFailure('queued', 'it is no longer wanted');
+    await progress('queued', `all ${activeMax} places are taken; number ${place} in the queue`);
+    await new Promise((resolve) => setTimeout(resolve, ROOM_LOOK_MS));
+  }
 }
 
 /** Together with the effect runner's pauses about a minute: longer trouble is told to the person. */

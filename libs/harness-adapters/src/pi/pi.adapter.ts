@@ -81,7 +81,8 @@ function choice(turn: TurnSpec): { provider: string | null; model: string | null
   const usable = PROVIDERS.filter(({ credentials }) => credentials.some((key) => envVars[key]));
   const family = model !== null && /^(gpt|o\d|codex)/.test(model) ? 'openai' : null;
   const found = usable.find(({ name }) => name === family) ?? usable[0];
-  return { provider: found?.name ?? null, model };
+  // pi takes a provider only with a model; by itself it chooses by the credentials that are there.
+  return { provider: model === null ? null : (found?.name ?? null), model };
 }
 
 function modelsFile(turn: TurnSpec): string {
