@@ -4,6 +4,7 @@ import type { SessionDocument } from '@hangar/contracts';
 import { SHAPE, System } from './system.ts';
 import {
   WAIT_SECONDS,
+  again,
   defineEnvironment,
   openWorkplace,
   sessionWhere,
@@ -151,20 +152,6 @@ describe(`kill -9 of every hangar process (${SHAPE}, seed ${seed})`, () => {
   /** The session at a place, over restarts of everything. */
   function settled(id: string, at: (s: SessionDocument) => boolean): Promise<SessionDocument> {
     return again(() => sessionWhere(client, id, at, WAIT_SECONDS * 1000));
-  }
-
-  /** A person tries again when hangar was away; each call here may be repeated. */
-  async function again<T>(call: () => Promise<T>): Promise<T> {
-    const deadline = Date.now() + WAIT_SECONDS * 1000;
-    for (;;) {
-      try {
-        return await call();
-      } catch (error) {
-        const { code } = error as { code?: string };
-        if ((code !== 'unavailable' && code !== 'conflict') || Date.now() > deadline) throw error;
-        await new Promise((resolve) => setTimeout(resolve, 100));
-      }
-    }
   }
 
   /** True as soon as the session's log has the event. */

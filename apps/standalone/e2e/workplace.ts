@@ -114,3 +114,17 @@ export async function until(
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
+
+/** A person tries again when hangar was away; each call here may be repeated. */
+export async function again<T>(call: () => Promise<T>): Promise<T> {
+  const deadline = Date.now() + WAIT_SECONDS * 1000;
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      const { code } = error as { code?: string };
+      if ((code !== 'unavailable' && code !== 'conflict') || Date.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+}

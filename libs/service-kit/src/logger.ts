@@ -68,7 +68,11 @@ export function loggerModule(logger: Logger): DynamicModule {
       genReqId: requestId,
       serializers: { req: describeRequest, res: describeResponse },
       autoLogging: { ignore: (request) => request.url?.startsWith('/health') ?? false },
-      customLogLevel: (_request, response) => (response.statusCode >= 500 ? 'error' : 'info'),
+      customLogLevel: (request, response) => {
+        if (response.statusCode >= 500) return 'error';
+        // Whoever looks, looks often; what is done is the news of a normal day.
+        return request.method === 'GET' ? 'debug' : 'info';
+      },
     },
   });
 }

@@ -1,4 +1,4 @@
-import { describeSettings, type SettingDescription } from '@hangar/service-kit';
+import { describeSettings, type SettingDescription } from '../../../libs/service-kit/src/config.ts';
 
 const INTRODUCTION = `# Settings
 
