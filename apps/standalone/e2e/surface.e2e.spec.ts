@@ -10,7 +10,6 @@ import {
   WAIT_SECONDS,
   defineEnvironment,
   openWorkplace,
-  sessionWhere,
   shell,
   until,
   type Workplace,

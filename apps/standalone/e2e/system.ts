@@ -44,6 +44,7 @@ export class System {
   readonly shape: Shape;
   readonly #envVars: Record<string, string>;
   readonly #processes = new Map<ProcessName, ChildProcess>();
+  readonly #ports = new Map<ProcessName, number>();
   readonly log: string[] = [];
   #settings: Record<string, string> = {};
   port = 0;
@@ -140,11 +141,36 @@ export class System {
   /** The streaming API of the sandboxes service, as the other services use it. */
   async io(): Promise<ServiceIo> {
     const { createRemoteSandboxIo } = await import('@hangar/sandbox-drivers/remote');
-    const keys = JSON.parse(await readFile(join(this.state, 'keys.json'), 'utf8')) as {
-      serviceToken: string;
-    };
+    const keys = await this.#keys();
     const port = (await readFile(join(this.state, 'io-port'), 'utf8')).trim();
     return createRemoteSandboxIo({ url: `http://127.0.0.1:${port}`, token: keys.serviceToken });
+  }
+
+  /** A statement of somebody who got at the database, past the trigger that guards the log. */
+  async sql(text: string): Promise<void> {
+    const keys = await this.#keys();
+    const port = Number(await readFile(join(this.state, 'postgres', 'port'), 'utf8'));
+    const { default: pg } = await import('pg');
+    const password = keys.postgresPassword;
+    const client = new pg.Client({
+      host: '127.0.0.1',
+      port,
+      user: 'hangar',
+      database: 'hangar',
+      password,
+    });
+    await client.connect();
+    try {
+      await client.query("set es.maintenance = 'on'");
+      await client.query(text);
+    } finally {
+      await client.end();
+    }
+  }
+
+  async #keys(): Promise<{ serviceToken: string; postgresPassword: string }> {
+    const text = await readFile(join(this.state, 'keys.json'), 'utf8');
+    return JSON.parse(text) as { serviceToken: string; postgresPassword: string };
   }
 
   sandboxDirectory(id: string): string {
@@ -175,7 +201,9 @@ export class System {
 
   async #spawn(name: ProcessName): Promise<void> {
     const settings = this.shape === 'apart' ? this.#settings : {};
-    const port = name === 'gateway' || name === 'standalone' ? this.port : await freePort();
+    // A replica that comes back has its old address, and by it takes its own unfinished work over.
+    const port = this.#ports.get(name) ?? (isDoor(name) ? this.port : await freePort());
+    this.#ports.set(name, port);
     const main = `apps/${name}/dist/main.js`;
     this.#launch(name, main, { ...settings, HANGAR_PORT: String(port) });
   }
@@ -210,6 +238,8 @@ export class System {
 const LOG_LINES_MAX = 2000;
 /** For whoever looks for the cause of a failure: everything that the processes print. */
 const LOG_FILE = process.env['HANGAR_TEST_LOG'];
+
+const isDoor = (name: ProcessName): boolean => name === 'gateway' || name === 'standalone';
 
 async function freePort(): Promise<number> {
   const server = createServer();

@@ -1,6 +1,7 @@
 import { HangarError, type Recipe, type SandboxPlace } from '@hangar/contracts';
 import { metaOfEffect, type LeasedEffect } from '@hangar/messaging';
 import type { SandboxDriver, SandboxRef, SandboxSpec } from '@hangar/sandbox-drivers';
+import { createRedactor } from '@hangar/service-kit';
 import { CHECKOUT_SCRIPT, localRemote } from './checkout.ts';
 import { loadRecipe, type Environments } from './environment.service.ts';
 import type { SandboxCommand } from './sandbox.decider.ts';
@@ -212,7 +213,8 @@ async function setUp(
   progress: (phase: string, text: string) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  const envVars = recipe.setup.length ? await revealSecrets(request.owner, recipe.secrets) : {};
+  const envVars = await secretsOf(revealSecrets, request.owner, recipe.secrets);
+  const redact = createRedactor(Object.entries(envVars).map(([name, value]) => ({ name, value })));
   for (const [index, command] of recipe.setup.entries()) {
     await progress('setup', `running setup ${index + 1} of ${recipe.setup.length}: ${command}`);
     const done = await runCommand(driver, ref, {
@@ -224,8 +226,24 @@ async function setUp(
     });
     if (done.kind === 'exited' && done.code === 0) continue;
     const how = done.kind === 'exited' ? `exit code ${done.code}` : done.kind;
-    const text = done.output.slice(-OUTPUT_CHARACTERS_MAX);
+    // Redacted first: what is cut in two is not found any more [Z2].
+    const text = redact(done.output).slice(-OUTPUT_CHARACTERS_MAX);
     throw new StartFailure('setup', `setup command ${index + 1} failed (${how}): ${text}`);
+  }
+}
+
+/** Also without set-up commands: a secret that is missing is told now, not in the first turn. */
+async function secretsOf(
+  revealSecrets: WorkerOptions['revealSecrets'],
+  owner: string,
+  names: string[],
+): Promise<Record<string, string>> {
+  try {
+    return await revealSecrets(owner, names);
+  } catch (error) {
+    const failure = HangarError.from(error);
+    if (failure.code !== 'conflict') throw error;
+    throw new StartFailure('setup', [failure.message, failure.hint].filter(Boolean).join('; '));
   }
 }
 

@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { afterAll } from '@jest/globals';
 
 /**
  * A place where one case plays: a remote, a checkout on the session's branch, a HOME with a
@@ -132,11 +133,14 @@ export function elsewhere(scene: Scene): string {
 
 let template: string | undefined;
 
+afterAll(() => {
+  if (template !== undefined) rmSync(template, { recursive: true, force: true });
+});
+
 /** The remote: a few commits on main, a second branch, a tag. Built once per test file. */
 function makeTemplate(): string {
   if (template !== undefined) return template;
   const root = mkdtempSync(join(PLACE, 'hangar-cases-'));
-  process.on('exit', () => rmSync(root, { recursive: true, force: true }));
   const scene: Scene = emptyScene(root);
   mkdirSync(scene.home);
   writeFileSync(join(scene.home, '.gitconfig'), USER_CONFIG);

@@ -293,7 +293,8 @@ describe('restore', () => {
       await capture(captureRequest(scene));
       stepAside(scene);
       plainClone(scene);
-      const child = spawn(process.execPath, [TOOL, 'restore'], { stdio: ['pipe', 'pipe', 'pipe'] });
+      const env = { ...process.env, TMPDIR: scene.root };
+      const child = spawn(process.execPath, [TOOL, 'restore'], { env });
       child.stdin.end(JSON.stringify(restoreRequest(scene)));
       // Killed once it has begun to write files.
       const poll = setInterval(() => {
