@@ -1,5 +1,5 @@
 // The event contracts against those of the main branch: a change that old readers or the log
-// would not survive fails. The generated code must be what the protos say.
+// would not survive fails. The generated code and the page of events must be what the protos say.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -40,3 +40,6 @@ try {
 } finally {
   rmSync(scratch, { recursive: true, force: true });
 }
+
+const page = run('node', ['tools/gen-events.ts', '--check']);
+if (!page.ok) fail(page.text);

@@ -48,7 +48,8 @@ function fieldTable({ fields }: ProtoMessage): string[] {
   return ['| Field | JSON | |', '| --- | --- | --- |', ...rows, ''];
 }
 
-const heading = (file: ProtoFile): string => (file.path.split('/').at(-1) ?? '').split('.')[0] ?? '';
+const heading = (file: ProtoFile): string =>
+  (file.path.split('/').at(-1) ?? '').split('.')[0] ?? '';
 
 function eventSections(file: ProtoFile): string[] {
   const fixtures = files('libs/contracts/fixtures');
@@ -82,9 +83,7 @@ export function eventsPage(): string {
   const events = all
     .filter((file) => file.path !== SHAPES)
     .toSorted((a, b) => Number(heading(b) === 'session') - Number(heading(a) === 'session'));
-  return [
-    INTRODUCTION,
-    ...events.flatMap(eventSections),
-    ...shapes.flatMap(shapeSections),
-  ].join('\n');
+  return [INTRODUCTION, ...events.flatMap(eventSections), ...shapes.flatMap(shapeSections)].join(
+    '\n',
+  );
 }
