@@ -33,8 +33,7 @@ function createText(random: () => number): Text {
     let text = '';
     for (let line = 0; line < lines; line += 1) {
       const count = 2 + Math.floor(random() * 9);
-      for (let at = 0; at < count; at += 1)
-        text += `${words[Math.floor(random() * WORDS)] ?? ''} `;
+      for (let at = 0; at < count; at += 1) text += `${words[Math.floor(random() * WORDS)] ?? ''} `;
       text += '\n';
     }
     return text;

@@ -37,6 +37,7 @@ export async function startCheckpoints(config: Config, options: StartOptions): P
   const service = await createService({
     name: 'checkpoints',
     logLevel: config.logLevel,
+    host: config.host,
     ...(options.port === undefined ? {} : { port: options.port }),
     checks: [postgresCheck(log.pool), natsCheck(log.nats)],
     module: CheckpointsModule.register({

@@ -7,8 +7,10 @@ import { createRemoteSandboxIo } from '@hangar/sandbox-drivers/remote';
 import {
   ACCESS_TOKEN_TABLE_SQL,
   SECRET_TABLE_SQL,
+  SecretStore,
   Vault,
   required,
+  systemClock,
   type Config,
   type Service,
 } from '@hangar/service-kit';
@@ -33,11 +35,14 @@ export async function startGatewayService(config: Config, options: StartOptions)
     url: required(config, 'sandboxIoUrl', 'gateway'),
     token: required(config, 'serviceToken', 'gateway'),
   });
+  // After a rotation the older vault key is needed until this is done; it can be repeated.
+  void new SecretStore(log.pool, vault, systemClock).reseal().catch(options.onError);
   const store = createCheckpointStore(await openBlobStore(config.blobStore), vault);
   const service = await startGateway({
     log,
     vault,
     port: options.port,
+    host: config.host,
     logLevel: config.logLevel,
     bootstrapToken: config.token,
     sandboxIo: io,

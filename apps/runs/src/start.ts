@@ -55,6 +55,7 @@ export async function startRuns(config: Config, options: StartOptions): Promise<
   const service = await createService({
     name: 'runs',
     logLevel: config.logLevel,
+    host: config.host,
     ...(options.port === undefined ? {} : { port: options.port }),
     checks: [postgresCheck(log.pool), natsCheck(log.nats)],
     module: RunsModule.register({

@@ -70,6 +70,7 @@ export async function startSandboxes(config: Config, options: StartOptions): Pro
   const service = await createService({
     name: 'sandboxes',
     logLevel: config.logLevel,
+    host: config.host,
     ...(options.port === undefined ? {} : { port: options.port }),
     checks: [postgresCheck(log.pool), natsCheck(log.nats)],
     module: SandboxesModule.register({

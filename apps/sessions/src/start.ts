@@ -26,6 +26,7 @@ export async function startSessions(config: Config, options: StartOptions): Prom
   const service = await createService({
     name: 'sessions',
     logLevel: config.logLevel,
+    host: config.host,
     ...(options.port === undefined ? {} : { port: options.port }),
     checks: [postgresCheck(log.pool), natsCheck(log.nats)],
     module: SessionsModule.register({

@@ -1,14 +1,24 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
-import { chmod, mkdtemp, readFile, rm, symlink, mkdir } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { createHangarClient, type HangarClient } from '@hangar/client';
-import type { SandboxIo, SandboxRef } from '@hangar/sandbox-drivers';
+import type { SandboxDriver, SandboxIo, SandboxRef } from '@hangar/sandbox-drivers';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const NODE = join(ROOT, 'node_modules/.bin/node');
@@ -127,12 +137,7 @@ export class System {
   /** Stops everything, also sandboxes that outlived it, and removes the state. */
   async dispose(): Promise<void> {
     await this.stop();
-    const { createLocalDriver } = await import('@hangar/sandbox-drivers/local');
-    const driver = createLocalDriver({
-      stateDirectory: this.state,
-      toolsDirectory: join(ROOT, 'dist/tools'),
-      nodeBinary: process.execPath,
-    });
+    const driver = await this.#driver();
     for (const { id } of await driver.list()) await driver.destroy(id);
     await driver.close();
     await rm(this.state, { recursive: true, force: true });
@@ -192,6 +197,42 @@ export class System {
     process.kill((await this.sandboxRecord(id)).init.pid, 'SIGKILL');
   }
 
+  /** sandboxd as this machine sees it: the child of the sandbox's first process. */
+  async sandboxdOf(id: string): Promise<number> {
+    const { init } = await this.sandboxRecord(id);
+    return findProcess((command, parent) => parent === init.pid && /sandboxd/.test(command));
+  }
+
+  /** Ends one of the servers that hangar keeps for itself, the hard way. */
+  async killServer(server: 'postgres' | 'nats-server'): Promise<void> {
+    const mark = join(this.state, server === 'postgres' ? 'postgres/data' : 'nats/nats.conf');
+    const isServer = new RegExp(`^[^ ]*${server} `);
+    const pid = await findProcess((command) => isServer.test(command) && command.includes(mark));
+    process.kill(pid, 'SIGKILL');
+  }
+
+  /** A sandbox as one whose session's log was lost leaves it, old enough to be nobody's. */
+  async makeOrphan(id: string): Promise<void> {
+    const driver = await this.#driver();
+    const spec = { id, sessionId: 'ses-0badcafe', cwd: '/workspace/app', envVars: {} };
+    await driver.create({ ...spec, network: 'open', mounts: [], resources: {} });
+    await driver.close();
+    const file = join(this.sandboxDirectory(id), 'record.json');
+    const createdAt = new Date(Date.now() - ORPHAN_AGE_MS).toISOString();
+    const record = { ...(await this.sandboxRecord(id)), createdAt };
+    await writeFile(`${file}.new`, JSON.stringify(record));
+    await rename(`${file}.new`, file);
+  }
+
+  async #driver(): Promise<SandboxDriver> {
+    const { createLocalDriver } = await import('@hangar/sandbox-drivers/local');
+    return createLocalDriver({
+      stateDirectory: this.state,
+      toolsDirectory: join(ROOT, 'dist/tools'),
+      nodeBinary: process.execPath,
+    });
+  }
+
   async #startServers(): Promise<void> {
     const child = this.#launch('servers', 'apps/standalone/dist/servers-main.js', {});
     const lines = createInterface({ input: child.stdout! });
@@ -238,6 +279,23 @@ export class System {
 const LOG_LINES_MAX = 2000;
 /** For whoever looks for the cause of a failure: everything that the processes print. */
 const LOG_FILE = process.env['HANGAR_TEST_LOG'];
+
+/** More than the minute for which a sandbox without a log may still be somebody's. */
+const ORPHAN_AGE_MS = 600_000;
+
+/** The one process whose command line (words joined by blanks) and parent fit. */
+async function findProcess(fits: (command: string, parent: number) => boolean): Promise<number> {
+  const found: number[] = [];
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+    const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+    if (fits(command.replaceAll('\0', ' '), parent)) found.push(Number(pid));
+  }
+  const [pid, ...more] = found;
+  if (pid === undefined || more.length > 0) throw new Error(`${found.length} processes fit`);
+  return pid;
+}
 
 const isDoor = (name: ProcessName): boolean => name === 'gateway' || name === 'standalone';
 

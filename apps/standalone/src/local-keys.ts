@@ -23,6 +23,10 @@ const secret = (): string => randomBytes(24).toString('base64url');
 export async function loadKeys(directory: string, adminToken: string | null): Promise<LocalKeys> {
   await mkdir(directory, { recursive: true });
   const file = join(directory, FILE);
+  if (!existsSync(file) && existsSync(join(directory, 'postgres', 'data')))
+    throw new HangarError('invalid', `${file} is missing, but ${directory} holds data`, {
+      hint: 'New keys would not open it: restore the file from a copy, or use another HANGAR_STATE.',
+    });
   const keys = existsSync(file) ? await readKeys(file) : newKeys();
   await writeWhole(file, JSON.stringify(keys, null, 2));
   const current = { ...keys, adminToken: adminToken ?? keys.adminToken };

@@ -3,7 +3,10 @@
 import { readConfig, closeOnSignal } from '@hangar/service-kit';
 import { startServers } from './servers.ts';
 
-const { config, servers } = await startServers(readConfig(process.env));
+const { config, servers } = await startServers(
+  readConfig(process.env),
+  (problem) => void process.stderr.write(`${problem.message}\n`),
+);
 const settings = {
   HANGAR_STATE: config.state,
   HANGAR_TOKEN: config.token,

@@ -1,7 +1,15 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { HangarError } from '@hangar/contracts';
 import { required, type Config } from '@hangar/service-kit';
-import { choosePort, startNats, startPostgres } from '@hangar/service-kit/embedded';
+import {
+  choosePort,
+  startNats,
+  startPostgres,
+  type EmbeddedNats,
+  type EmbeddedPostgres,
+} from '@hangar/service-kit/embedded';
+import { keepUp, type KeptUp } from './kept-up.ts';
 import { loadKeys, type LocalKeys } from './local-keys.ts';
 
 interface Server {
@@ -17,29 +25,32 @@ export interface Servers {
   servers: Server[];
 }
 
+/** Told when one of them ended by itself; it is started again. */
+export type OnProblem = (problem: HangarError) => void;
+
 const NATS_USER = 'hangar';
 
 /** Starts what the settings do not name: Postgres and nats-server as children of this process. */
-export async function startServers(config: Config): Promise<Servers> {
+export async function startServers(config: Config, onProblem: OnProblem): Promise<Servers> {
   await mkdir(config.state, { recursive: true });
   const keys = await loadKeys(config.state, config.token);
   const [database, bus] = await Promise.allSettled([
-    ownPostgres(config, keys),
-    ownNats(config, keys),
+    ownPostgres(config, keys, onProblem),
+    ownNats(config, keys, onProblem),
   ]);
   if (database.status === 'rejected' || bus.status === 'rejected') {
     for (const started of [database, bus])
       if (started.status === 'fulfilled') await started.value?.stop();
     throw database.status === 'rejected' ? database.reason : (bus as PromiseRejectedResult).reason;
   }
-  const [postgres, nats] = [database.value, bus.value];
+  const [postgres, nats] = [database.value?.server, bus.value?.server];
   const ioPort = await choosePort(0, join(config.state, 'io-port'));
   return {
     adminToken: keys.adminToken,
     warnings: nats?.warning ? [nats.warning] : [],
     servers: [
-      ...(postgres ? [{ name: 'postgres', close: () => postgres.stop() }] : []),
-      ...(nats ? [{ name: 'nats-server', close: () => nats.stop() }] : []),
+      ...(database.value ? [{ name: 'postgres', close: database.value.stop }] : []),
+      ...(bus.value ? [{ name: 'nats-server', close: bus.value.stop }] : []),
     ],
     config: {
       ...config,
@@ -58,24 +69,21 @@ export async function startServers(config: Config): Promise<Servers> {
 async function ownPostgres(
   config: Config,
   keys: LocalKeys,
-): Promise<Awaited<ReturnType<typeof startPostgres>> | null> {
+  onProblem: OnProblem,
+): Promise<KeptUp<EmbeddedPostgres> | null> {
   if (config.databaseUrl !== null) return null;
-  return startPostgres({
-    directory: join(config.state, 'postgres'),
-    port: 0,
-    password: keys.postgresPassword,
-  });
+  const directory = join(config.state, 'postgres');
+  const password = keys.postgresPassword;
+  return keepUp('postgres', (port) => startPostgres({ directory, port, password }), onProblem);
 }
 
 async function ownNats(
   config: Config,
   keys: LocalKeys,
-): Promise<Awaited<ReturnType<typeof startNats>> | null> {
+  onProblem: OnProblem,
+): Promise<KeptUp<EmbeddedNats> | null> {
   if (config.natsUrl !== null) return null;
-  return startNats({
-    directory: join(config.state, 'nats'),
-    port: 0,
-    user: NATS_USER,
-    password: keys.natsPassword,
-  });
+  const account = { user: NATS_USER, password: keys.natsPassword };
+  const directory = join(config.state, 'nats');
+  return keepUp('nats-server', (port) => startNats({ directory, port, ...account }), onProblem);
 }

@@ -32,14 +32,14 @@ export async function startStack(
   const unlock = await lockState(settings.state);
   parts.push({ name: 'lock', close: unlock });
   try {
-    const { config, adminToken, warnings, servers } = await startServers(settings);
-    parts.push(...servers);
-    const logger = createLogger({ service: 'hangar', level: config.logLevel });
+    const logger = createLogger({ service: 'hangar', level: settings.logLevel });
     let closing = false;
     const onError = (error: unknown): void => {
       // What breaks off because everything is being closed is no news.
       if (!closing) logger.warn({ err: error }, 'something failed and will be tried again');
     };
+    const { config, adminToken, warnings, servers } = await startServers(settings, onError);
+    parts.push(...servers);
     const common = { instance: INSTANCE, onError };
     // The migrations of one service are taken turns for by a lock; starting side by side is safe.
     const started = await Promise.allSettled([

@@ -3,7 +3,8 @@ import { Readable } from 'node:stream';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { readReport } from './changes.ts';
 
-const REPORT = { base: null, files: [{ path: 'a', status: 'added', area: 'staged' }] };
+const FILE = { path: 'a', status: 'added', area: 'staged', binary: false, diff: null };
+const REPORT = { base: null, files: [FILE], truncated: false };
 const BYTES = Buffer.from(JSON.stringify(REPORT));
 
 describe('the changes in a checkpoint', () => {

@@ -4,7 +4,8 @@ import { HangarError, type SandboxPlace } from '@hangar/contracts';
 import type { SandboxIo } from '@hangar/sandbox-drivers';
 import type { CheckpointStore } from './checkpoint.store.ts';
 import { readMeta } from './part-check.ts';
-import { callTool } from './sandbox-tool.ts';
+import { SandboxGone, ToolRefusal, callTool } from './sandbox-tool.ts';
+import { readChangesReport, shown } from './tool-reports.ts';
 import type { ChangesReport } from './tool/contract.ts';
 
 export interface ReadChanges {
@@ -31,18 +32,7 @@ export async function readChanges(
 ): Promise<ChangesAnswer> {
   const { io, store, now } = options;
   if (asked.place) {
-    const report = await callTool<ChangesReport>(
-      io,
-      asked.place,
-      'changes',
-      {
-        format: 1,
-        work: asked.place.cwd,
-        home: asked.place.home,
-        ...(asked.base_branch ? { base_branch: asked.base_branch } : {}),
-      },
-      { timeoutMs: CHANGES_MS_MAX, signal: AbortSignal.timeout(CHANGES_MS_MAX) },
-    );
+    const report = await fromSandbox(io, asked.place, asked.base_branch);
     return fit({ ...report, source: 'sandbox', taken_at: now().toISOString() });
   }
   if (!asked.checkpoint_id)
@@ -54,6 +44,33 @@ export async function readChanges(
   const report = await readReport(await store.open(manifest, 'changes.json'));
   const { created_at } = await readMeta(await store.open(manifest, 'meta.json'));
   return fit({ ...report, source: 'checkpoint', taken_at: created_at });
+}
+
+async function fromSandbox(
+  io: SandboxIo,
+  place: SandboxPlace,
+  baseBranch: string | null,
+): Promise<ChangesReport> {
+  const request = {
+    format: 1,
+    work: place.cwd,
+    home: place.home,
+    ...(baseBranch ? { base_branch: baseBranch } : {}),
+  };
+  const bound = { timeoutMs: CHANGES_MS_MAX, signal: AbortSignal.timeout(CHANGES_MS_MAX) };
+  try {
+    return readChangesReport(await callTool(io, place, 'changes', request, bound));
+  } catch (error) {
+    if (error instanceof SandboxGone)
+      throw new HangarError('conflict', 'the sandbox went away; nothing can be read in it', {
+        hint: 'name a checkpoint, or open the session again',
+      });
+    if (error instanceof ToolRefusal)
+      throw new HangarError('invalid', `the changes cannot be read: ${shown(error.message)}`, {
+        hint: 'look with git in the sandbox; the checkpoints are not touched by this',
+      });
+    throw error;
+  }
 }
 
 /**
@@ -69,7 +86,7 @@ export async function readReport(body: Readable): Promise<ChangesReport> {
     chunks.push(chunk);
   }
   try {
-    return JSON.parse(unpacked(Buffer.concat(chunks)).toString('utf8')) as ChangesReport;
+    return readChangesReport(JSON.parse(unpacked(Buffer.concat(chunks)).toString('utf8')));
   } catch (cause) {
     throw unreadable(cause instanceof Error ? cause.message : String(cause));
   }

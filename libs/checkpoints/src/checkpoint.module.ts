@@ -12,6 +12,7 @@ import {
   createConsumer,
   createEffectRunner,
   createRelay,
+  parkedError,
   type Json,
   type LogConnection,
 } from '@hangar/messaging';
@@ -72,6 +73,7 @@ class CheckpointsRuntime implements OnApplicationBootstrap, OnApplicationShutdow
         nats,
         filter: eventSubjects('session'),
         readStream: events.readStream,
+        onParked: (event, error) => onError(parkedError(event, error)),
         onError,
         handle: async (event, tx) => {
           const steps = checkpointPolicy(event as unknown as AnyEvent, now().toISOString());
@@ -86,6 +88,8 @@ class CheckpointsRuntime implements OnApplicationBootstrap, OnApplicationShutdow
         wake,
         instance: `${instance}-checkpoints`,
         kinds: { [TAKE]: worker.take, [RESTORE]: worker.restore, [DELETE]: worker.remove },
+        // Taking and restoring give up by themselves; a store that is away is waited for.
+        attemptsMax: Number.MAX_SAFE_INTEGER,
         onError: (error) => onError(error),
       }),
       createCommandServer({

@@ -15,7 +15,7 @@ export function createCheckpoints(pool: pg.Pool, store: EventStore): Checkpoints
     aggregate: 'checkpoint',
     pool,
     store,
-    foldVersion: 1,
+    foldVersion: 2,
     initial: initialState,
     evolve,
     decide,

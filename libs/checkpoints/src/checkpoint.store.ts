@@ -1,18 +1,17 @@
-import { createHash } from 'node:crypto';
-import { Transform, pipeline, type Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { HangarError, type CheckpointPart } from '@hangar/contracts';
 import type { BlobStore } from '@hangar/blob-stores';
-import { openStream, sealStream, type Vault } from '@hangar/service-kit';
+import type { Vault } from '@hangar/service-kit';
+import {
+  MANIFEST,
+  SealedParts,
+  basePlaceOf,
+  basesOf,
+  placeOf,
+  type Manifest,
+} from './sealed-parts.ts';
 
-/** What lies beside the sealed parts; written last, so without it there is no checkpoint [C3]. */
-export interface Manifest {
-  format: 1;
-  checkpoint_id: string;
-  session_id: string;
-  /** The checkpoint's data key, wrapped by the vault key [C4]. */
-  data_key: string;
-  parts: CheckpointPart[];
-}
+export type { Manifest } from './sealed-parts.ts';
 
 /** A pack of base commits, once per session; checkpoints of the session lean on it. */
 export interface BaseManifest extends Manifest {
@@ -38,185 +37,88 @@ export interface CheckpointStore {
     body: Readable,
     signal: AbortSignal,
   ): Promise<void>;
+  /** Those that can be read: one that is damaged is as good as none, and is packed anew. */
   bases(sessionId: string): Promise<BaseManifest[]>;
   delete(sessionId: string, checkpointId: string): Promise<void>;
   deleteSession(sessionId: string): Promise<void>;
-  /** After a rotation: wraps data keys under the newest vault key, and says how many. */
+  /**
+   * After a rotation: wraps data keys under the newest vault key, and says how many. One that
+   * does not open stops none of the others; the first of them is thrown at the end.
+   */
   rewrap(): Promise<number>;
 }
 
-const MANIFEST = 'manifest.json';
-const MANIFEST_BYTES_MAX = 1024 * 1024;
 const BASE = 'base.pack';
-
-const checkpointPrefix = (sessionId: string, checkpointId: string): string =>
-  `sessions/${sessionId}/${checkpointId}/`;
-const basePrefix = (sessionId: string): string => `sessions/${sessionId}/base/`;
-
-/** Sealing, opening and the manifest of one prefix; what every kind of set of parts shares. */
-class SealedParts {
-  readonly blobs: BlobStore;
-  readonly vault: Vault;
-
-  constructor(blobs: BlobStore, vault: Vault) {
-    this.blobs = blobs;
-    this.vault = vault;
-  }
-
-  newKey(prefix: string): { dataKey: Buffer; data_key: string } {
-    const dataKey = this.vault.newDataKey();
-    return { dataKey, data_key: this.vault.wrap(dataKey, prefix + MANIFEST) };
-  }
-
-  async put(
-    prefix: string,
-    dataKey: Buffer,
-    part: CheckpointPart,
-    body: Readable,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const sealed = sealStream(dataKey, prefix + part.name);
-    pipeline(body, verifying(part), sealed, (error) => {
-      if (error) sealed.destroy(error);
-    });
-    await this.blobs.put(prefix + part.name, sealed, signal);
-  }
-
-  async open(prefix: string, manifest: Manifest, name: string): Promise<Readable> {
-    const part = manifest.parts.find((p) => p.name === name);
-    const blob = part && (await this.blobs.get(prefix + name));
-    if (!blob) throw new HangarError('not_found', `the part ${name} is not in the store`);
-    const dataKey = this.vault.unwrap(manifest.data_key, prefix + MANIFEST);
-    const check = verifying(part);
-    pipeline(blob.body, openStream(dataKey, prefix + name), check, (error) => {
-      if (error) check.destroy(error);
-    });
-    return check;
-  }
-
-  async writeManifest(prefix: string, manifest: Manifest): Promise<void> {
-    await this.blobs.put(prefix + MANIFEST, Buffer.from(JSON.stringify(manifest)));
-  }
-
-  async readManifest<M extends Manifest>(prefix: string): Promise<M | null> {
-    const blob = await this.blobs.get(prefix + MANIFEST);
-    if (!blob) return null;
-    if (blob.size > MANIFEST_BYTES_MAX) {
-      blob.body.destroy();
-      throw damaged(prefix);
-    }
-    const chunks: Buffer[] = [];
-    for await (const chunk of blob.body) chunks.push(chunk as Buffer);
-    try {
-      return JSON.parse(Buffer.concat(chunks).toString('utf8')) as M;
-    } catch {
-      throw damaged(prefix);
-    }
-  }
-
-  async *manifests(prefix: string): AsyncGenerator<{ prefix: string; manifest: Manifest }> {
-    for await (const { key } of this.blobs.list(prefix)) {
-      if (!key.endsWith(`/${MANIFEST}`)) continue;
-      const found = key.slice(0, -MANIFEST.length);
-      const manifest = await this.readManifest(found);
-      if (manifest) yield { prefix: found, manifest };
-    }
-  }
-
-  /** The manifest goes first: a deletion that is cut leaves no checkpoint that looks whole. */
-  async remove(prefix: string): Promise<void> {
-    await this.blobs.delete(prefix + MANIFEST);
-    for await (const { key } of this.blobs.list(prefix)) await this.blobs.delete(key);
-  }
-}
 
 /** Sealed parts under `sessions/<session>/<checkpoint>/`; see docs/formats/checkpoint.md. */
 export function createCheckpointStore(blobs: BlobStore, vault: Vault): CheckpointStore {
   const parts = new SealedParts(blobs, vault);
   return {
     begin: (session_id, checkpoint_id) => {
-      const prefix = checkpointPrefix(session_id, checkpoint_id);
-      const { dataKey, data_key } = parts.newKey(prefix);
+      const prefix = placeOf({ session_id, checkpoint_id });
+      const made = parts.begin(prefix);
+      const { set, data_key } = made;
       return {
-        put: (part, body, signal) => parts.put(prefix, dataKey, part, body, signal),
+        put: (part, body, signal) => parts.put(made, part, body, signal),
         commit: (stored) =>
           parts.writeManifest(prefix, {
             format: 1,
             checkpoint_id,
             session_id,
+            set,
             data_key,
             parts: stored,
           }),
       };
     },
-    manifest: (sessionId, checkpointId) =>
-      parts.readManifest(checkpointPrefix(sessionId, checkpointId)),
-    open: (manifest, name) => {
-      const { session_id, checkpoint_id } = manifest;
-      const prefix =
-        name === BASE
-          ? `${basePrefix(session_id)}${checkpoint_id}/`
-          : checkpointPrefix(session_id, checkpoint_id);
-      return parts.open(prefix, manifest, name);
-    },
+    manifest: (session_id, checkpoint_id) =>
+      parts.readManifest(placeOf({ session_id, checkpoint_id })),
+    open: (manifest, name) =>
+      parts.open(name === BASE ? basePlaceOf(manifest) : placeOf(manifest), manifest, name),
     putBase: async (session_id, checkpoint_id, part, prerequisites, body, signal) => {
-      const prefix = `${basePrefix(session_id)}${checkpoint_id}/`;
-      const { dataKey, data_key } = parts.newKey(prefix);
-      await parts.put(prefix, dataKey, part, body, signal);
-      const manifest: BaseManifest = {
-        format: 1,
-        checkpoint_id,
-        session_id,
-        data_key,
-        parts: [part],
-        prerequisites,
-      };
-      await parts.writeManifest(prefix, manifest);
+      const prefix = basePlaceOf({ session_id, checkpoint_id });
+      const made = parts.begin(prefix);
+      const { set, data_key } = made;
+      await parts.put(made, part, body, signal);
+      const about = { format: 1 as const, checkpoint_id, session_id, set, data_key };
+      await parts.writeManifest(prefix, { ...about, parts: [part], prerequisites });
     },
     bases: async (sessionId) => {
       const found: BaseManifest[] = [];
-      for await (const { manifest } of parts.manifests(basePrefix(sessionId)))
-        found.push(manifest as BaseManifest);
+      for await (const place of parts.places(basesOf(sessionId))) {
+        const manifest = await parts.readManifest(place).catch(noneIfDamaged);
+        if (manifest?.prerequisites)
+          found.push({ ...manifest, prerequisites: manifest.prerequisites });
+      }
       return found;
     },
-    delete: (sessionId, checkpointId) => parts.remove(checkpointPrefix(sessionId, checkpointId)),
+    delete: (session_id, checkpoint_id) => parts.remove(placeOf({ session_id, checkpoint_id })),
     deleteSession: (sessionId) => parts.remove(`sessions/${sessionId}/`),
-    rewrap: async () => {
-      let changed = 0;
-      for await (const { prefix, manifest } of parts.manifests('sessions/')) {
-        const data_key = vault.rewrap(manifest.data_key, prefix + MANIFEST);
-        if (data_key === manifest.data_key) continue;
-        await parts.writeManifest(prefix, { ...manifest, data_key });
-        changed += 1;
-      }
-      return changed;
-    },
+    rewrap: () => rewrap(parts),
   };
 }
 
-const damaged = (prefix: string): HangarError =>
-  new HangarError('invalid', `the manifest of ${prefix} is damaged`);
-
-/** Passes bytes on and ends with an error unless they are exactly the part that was announced. */
-function verifying(part: CheckpointPart): Transform {
-  const hash = createHash('sha256');
-  let size = 0;
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      size += chunk.byteLength;
-      hash.update(chunk);
-      if (size > part.size) done(different(part));
-      else done(null, chunk);
-    },
-    flush(done) {
-      const same = size === part.size && hash.digest('hex') === part.sha256;
-      done(same ? null : different(part));
-    },
-  });
+function noneIfDamaged(error: unknown): null {
+  if (error instanceof HangarError && error.code === 'invalid') return null;
+  throw error;
 }
 
-const different = (part: CheckpointPart): HangarError =>
-  new HangarError(
-    'invalid',
-    `the part ${part.name} is not what was announced: size or hash differ`,
-  );
+async function rewrap(parts: SealedParts): Promise<number> {
+  let changed = 0;
+  const failures: unknown[] = [];
+  for await (const place of parts.places('sessions/')) {
+    try {
+      const manifest = await parts.readManifest(place);
+      if (!manifest) continue;
+      const data_key = parts.vault.rewrap(manifest.data_key, place + MANIFEST);
+      if (data_key === manifest.data_key) continue;
+      await parts.writeManifest(place, { ...manifest, data_key });
+      changed += 1;
+    } catch (error) {
+      if (!(error instanceof HangarError) || error.code !== 'invalid') throw error;
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+  return changed;
+}

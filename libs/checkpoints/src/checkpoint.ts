@@ -8,6 +8,8 @@ export interface Checkpoint {
   session_id: string;
   request: CheckpointRequest | null;
   status: 'requested' | 'taken' | 'skipped' | 'failed' | 'dropped' | 'unknown';
+  /** Why its blobs went, once it was dropped. */
+  drop_reason: string | null;
   complete: boolean;
   parts: CheckpointPart[];
   /** Restores by the epoch of the sandbox that they were for. */
@@ -23,6 +25,7 @@ const blank = (id: string, sessionId: string): Checkpoint => ({
   session_id: sessionId,
   request: null,
   status: 'unknown',
+  drop_reason: null,
   complete: false,
   parts: [],
   restores: {},
@@ -41,7 +44,7 @@ export function evolve(state: CheckpointState, event: CheckpointEvent): Checkpoi
     case 'CheckpointFailed':
       return { ...s, status: 'failed' };
     case 'CheckpointDropped':
-      return { ...s, status: 'dropped' };
+      return { ...s, status: 'dropped', drop_reason: event.data.reason };
     case 'CheckpointRestoreRequested':
       return withRestore(s, event.data.epoch, 'requested');
     case 'CheckpointRestored':

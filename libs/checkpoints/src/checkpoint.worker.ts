@@ -3,7 +3,6 @@ import {
   HangarError,
   type CheckpointPart,
   type Continuity,
-  type Omission,
   type SandboxPlace,
 } from '@hangar/contracts';
 import { metaOfEffect, type LeasedEffect } from '@hangar/messaging';
@@ -14,14 +13,14 @@ import type { CheckpointStore } from './checkpoint.store.ts';
 import type { CheckpointRequest } from './checkpoint.ts';
 import { checkPart, readMeta } from './part-check.ts';
 import { SandboxGone, ToolRefusal, callTool, refOf } from './sandbox-tool.ts';
-import type {
-  CaptureReport,
-  CaptureRequest,
-  CheckpointMeta,
-  RestoreReport,
-  RestoreRequest,
-  UnchangedReport,
-} from './tool/contract.ts';
+import {
+  omissions,
+  readCaptureReport,
+  readRestoreReport,
+  shown,
+  type Capture,
+} from './tool-reports.ts';
+import type { CaptureRequest, CheckpointMeta, RestoreRequest } from './tool/contract.ts';
 
 export interface CheckpointCaps {
   partBytesMax: number;
@@ -39,12 +38,12 @@ export interface WorkerOptions {
   now(): Date;
 }
 
-/** A capture or a restore inside the sandbox, and moving its parts, take no longer than this. */
+/** A capture or a restore inside the sandbox takes no longer than this. */
 const TOOL_MS_MAX = 10 * 60_000;
+/** With moving its parts: a way that hangs holds no place for ever. */
+const TRY_MS_MAX = 2 * TOOL_MS_MAX;
 /** Tries at what may pass by itself; then the session is told. */
 const ATTEMPTS_MAX = 4;
-/** Omissions told in an event; the checkpoint itself lists them all. */
-const OMISSIONS_MAX = 100;
 const UNPACKED_BYTES_MAX = 64 * 1024 ** 3;
 
 export interface CheckpointWorker {
@@ -68,17 +67,20 @@ export function createCheckpointWorker(options: WorkerOptions): CheckpointWorker
     take: async (effect, signal) => {
       const id = String(effect.payload['checkpoint_id']);
       const { state } = await checkpoints.load(id);
-      if (state?.status !== 'requested' || !state.request) return;
-      try {
-        await tell(effect, await capture(options, state.request, signal));
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!isTerminal(error) && effect.attempt < ATTEMPTS_MAX) throw error;
-        await tell(effect, { type: 'MarkFailed', data: { error: messageOf(error) } });
+      if (state?.status === 'requested' && state.request) {
+        try {
+          await tell(effect, await capture(options, state.request, bounded(signal)));
+        } catch (error) {
+          signal.throwIfAborted();
+          if (!isTerminal(error) && effect.attempt < ATTEMPTS_MAX) throw error;
+          await tell(effect, { type: 'MarkFailed', data: { error: messageOf(error) } });
+        }
       }
-      // Dropped while it was being taken: what was stored meanwhile is nobody's.
-      const after = await checkpoints.load(id);
-      if (after.state?.status !== 'taken') await store.delete(state.session_id, id);
+      // Dropped while it was being taken, now or by a try that was cut: its blobs are nobody's.
+      const { state: after } = await checkpoints.load(id);
+      if (!after || after.status === 'taken') return;
+      if (isEnded(after.drop_reason)) await store.deleteSession(after.session_id);
+      else await store.delete(after.session_id, id);
     },
     restore: async (effect, signal) => {
       const id = String(effect.payload['checkpoint_id']);
@@ -88,20 +90,20 @@ export function createCheckpointWorker(options: WorkerOptions): CheckpointWorker
       try {
         const place = effect.payload['place'] as unknown as SandboxPlace;
         const harness = String(effect.payload['harness']);
-        const continuity = await restore(options, state.session_id, id, place, harness, signal);
+        const about = { sessionId: state.session_id, checkpointId: id, place, harness };
+        const continuity = await restore(options, about, bounded(signal));
         await tell(effect, { type: 'MarkRestored', data: { epoch, continuity } });
       } catch (error) {
         signal.throwIfAborted();
         if (!isTerminal(error) && effect.attempt < ATTEMPTS_MAX) throw error;
-        const code = error instanceof ToolRefusal ? error.code : 'error';
+        const code = error instanceof ToolRefusal ? shown(error.code) : 'error';
         const data = { epoch, code, error: messageOf(error) };
         await tell(effect, { type: 'MarkRestoreFailed', data });
       }
     },
     remove: async (effect) => {
       const { checkpoint_id, session_id, reason } = effect.payload;
-      const ended = reason === 'archived' || reason === 'deleted';
-      if (ended) await store.deleteSession(String(session_id));
+      if (isEnded(reason)) await store.deleteSession(String(session_id));
       else await store.delete(String(session_id), String(checkpoint_id));
     },
   };
@@ -114,7 +116,13 @@ const isTerminal = (error: unknown): boolean =>
     (error.code === 'invalid' || error.code === 'not_found' || error.code === 'exhausted'));
 
 const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
+  shown(error instanceof Error ? error.message : String(error));
+
+/** Then all of the session goes, with what its checkpoints leaned on [S6]. */
+const isEnded = (reason: unknown): boolean => reason === 'archived' || reason === 'deleted';
+
+const bounded = (signal: AbortSignal): AbortSignal =>
+  AbortSignal.any([signal, AbortSignal.timeout(TRY_MS_MAX)]);
 
 async function capture(
   options: WorkerOptions,
@@ -125,17 +133,19 @@ async function capture(
   const { session_id, checkpoint_id, place } = request;
   const bases = await store.bases(session_id);
   const out = `${place.home}/.hangar/checkpoints/${checkpoint_id}`;
-  const report = await callTool<CaptureReport | UnchangedReport>(
+  const caps = await options.caps(session_id);
+  const knownBase = bases.flatMap((b) => b.prerequisites);
+  const answer = await callTool(
     io,
     place,
     'capture',
-    captureRequest(options, request, {
-      out,
-      caps: await options.caps(session_id),
-      knownBase: bases.flatMap((b) => b.prerequisites),
-    }),
+    captureRequest(options, request, { out, caps, knownBase }),
     { timeoutMs: TOOL_MS_MAX, signal },
   );
+  const report = readCaptureReport(answer, {
+    unlessFingerprint: request.unless_fingerprint,
+    cappedBytesMax: Math.max(caps.partBytesMax, caps.untrackedBytesMax),
+  });
   if (report.unchanged)
     return { type: 'MarkSkipped', data: { same_as: request.unless_checkpoint_id ?? '' } };
   await storeParts(options, request, report, out, signal);
@@ -147,28 +157,13 @@ async function capture(
       complete,
       ...(head === null ? {} : { head }),
       ...(base === null ? {} : { base }),
-      parts: partsOf(report),
-      skipped: bounded(
-        skipped.map(({ path, reason, bytes }) => ({ path, reason, bytes })),
-        'paths were left out',
-      ),
-      warnings: bounded(
-        warnings.map(({ path, reason }) => ({ ...(path ? { path } : {}), reason })),
-        'warnings',
-      ),
+      parts: report.parts.map(({ name, size, sha256 }): CheckpointPart => ({ name, size, sha256 })),
+      skipped: omissions(skipped, 'paths were left out'),
+      warnings: omissions(warnings, 'warnings'),
       fingerprint,
       taken_at: options.now().toISOString(),
     },
   };
-}
-
-const partsOf = (report: CaptureReport): CheckpointPart[] =>
-  report.parts.map(({ name, size, sha256 }) => ({ name, size, sha256 }));
-
-function bounded(list: Omission[], what: string): Omission[] {
-  if (list.length <= OMISSIONS_MAX) return list;
-  const more = list.length - OMISSIONS_MAX;
-  return [...list.slice(0, OMISSIONS_MAX), { reason: `${more} more ${what}; see meta.json` }];
 }
 
 function captureRequest(
@@ -206,7 +201,7 @@ function captureRequest(
 async function storeParts(
   options: WorkerOptions,
   request: CheckpointRequest,
-  report: CaptureReport,
+  report: Capture,
   out: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -230,18 +225,18 @@ async function storeParts(
     await sink.put(entry, body, signal);
     stored.push(entry);
   }
+  // Whoever lost the lease meanwhile leaves the outcome to the one who has it [M5].
+  signal.throwIfAborted();
   await sink.commit(stored);
 }
 
 async function restore(
   options: WorkerOptions,
-  sessionId: string,
-  checkpointId: string,
-  place: SandboxPlace,
-  harness: string,
+  about: { sessionId: string; checkpointId: string; place: SandboxPlace; harness: string },
   signal: AbortSignal,
 ): Promise<Continuity> {
   const { io, store, conversationDirectories } = options;
+  const { sessionId, checkpointId, place, harness } = about;
   const manifest = await store.manifest(sessionId, checkpointId);
   if (!manifest) throw new ToolRefusal('missing', `${checkpointId} is not in the store`);
   const meta: CheckpointMeta = await readMeta(await store.open(manifest, 'meta.json'));
@@ -258,12 +253,6 @@ async function restore(
       continue;
     await put(part.name, checkPart(part, await store.open(manifest, part.name), rules));
   }
-  const needed = new Set(meta.prerequisites);
-  for (const base of await store.bases(sessionId)) {
-    if (!base.prerequisites.some((id) => needed.has(id))) continue;
-    await put('base.pack', await store.open(base, 'base.pack'));
-    break;
-  }
   const request: RestoreRequest = {
     format: 1,
     work: place.cwd,
@@ -274,14 +263,18 @@ async function restore(
     conversation_directories: [...conversationDirectories(harness)],
     unpacked_bytes_max: UNPACKED_BYTES_MAX,
   };
-  const report = await callTool<RestoreReport>(io, place, 'restore', request, {
-    timeoutMs: TOOL_MS_MAX,
-    signal,
+  const call = (): Promise<unknown> =>
+    callTool(io, place, 'restore', request, { timeoutMs: TOOL_MS_MAX, signal });
+  const report = await call().catch(async (error: unknown) => {
+    // The base commit is large and nearly always in the clone: it is brought when it is not.
+    if (!(error instanceof ToolRefusal) || error.code !== 'base_gone') throw error;
+    const needed = new Set(meta.prerequisites);
+    const bases = await store.bases(sessionId);
+    const base = bases.find((each) => each.prerequisites.some((id) => needed.has(id)));
+    if (!base) throw error;
+    await put('base.pack', await store.open(base, 'base.pack'));
+    return call();
   });
   await io.files.remove(refOf(place), parts);
-  const losses = bounded(
-    report.losses.map(({ path, reason }) => ({ ...(path ? { path } : {}), reason })),
-    'things were not restored',
-  );
-  return { ...report.continuity, losses };
+  return readRestoreReport(report);
 }

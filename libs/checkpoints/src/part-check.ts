@@ -75,6 +75,8 @@ function checkOf(
       const tarRules = rulesOf(part.name, rules);
       return (source) => checkTarPart(source, tarRules);
     }
+    case 'meta.json':
+      return (source) => readMeta(source);
     case 'repo.bundle':
       return (source) => readBundleHeader(source);
     default:

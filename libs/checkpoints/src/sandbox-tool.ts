@@ -24,14 +24,17 @@ export const refOf = (place: SandboxPlace): SandboxRef => ({
   instance: place.instance,
 });
 
-/** One call of the checkpoint tool inside the sandbox: a request in, a report out. */
-export async function callTool<Report>(
+/**
+ * One call of the checkpoint tool inside the sandbox: a request in, a report out. The report is
+ * what some process there printed: check it before it is used (tool-reports.ts).
+ */
+export async function callTool(
   io: SandboxIo,
   place: SandboxPlace,
   verb: 'capture' | 'restore' | 'fingerprint' | 'changes',
   request: object,
   options: { timeoutMs: number; signal: AbortSignal },
-): Promise<Report> {
+): Promise<object> {
   const stream = await io.exec(refOf(place), {
     argv: [place.node, `${place.tools}/${TOOL}`, verb],
     cwd: place.home,
@@ -57,15 +60,15 @@ export async function callTool<Report>(
     throw new ToolRefusal('time_limit', `${verb} took longer than ${options.timeoutMs / 1000} s`);
   if (size > REPORT_BYTES_MAX)
     throw new ToolRefusal('invalid', `the report of ${verb} is too large`);
-  return parseReport<Report>(Buffer.concat(out).toString('utf8'), verb, exit, err);
+  return parseReport(Buffer.concat(out).toString('utf8'), verb, exit, err);
 }
 
-function parseReport<Report>(
+function parseReport(
   text: string,
   verb: string,
   exit: { kind: string; code?: number },
   err: string,
-): Report {
+): object {
   let report: unknown;
   try {
     report = JSON.parse(text);
@@ -74,8 +77,14 @@ function parseReport<Report>(
     throw new HangarError('unavailable', `${verb} gave no report (${how}): ${err.trim()}`);
   }
   const failure = (report as { error?: { code?: unknown; message?: unknown } } | null)?.error;
-  if (failure) throw new ToolRefusal(String(failure.code), String(failure.message));
+  if (failure) {
+    const { code, message } = failure;
+    throw new ToolRefusal(
+      typeof code === 'string' ? code : 'internal',
+      typeof message === 'string' ? message : `${verb} failed and did not say why`,
+    );
+  }
   if (typeof report !== 'object' || report === null || Array.isArray(report))
     throw new ToolRefusal('invalid', `the report of ${verb} is not an object`);
-  return report as Report;
+  return report;
 }

@@ -1,6 +1,5 @@
 /** Every bound a person or a program can run into, with its unit (SPEC S8; ARCHITECTURE 2.8). */
 export const MESSAGES_QUEUED_MAX = 32;
-/** An event carries its message, and an event has at most 512 KiB. */
 /** The log carries 512 KiB per event, and a turn carries the message with notes and a handoff. */
 export const MESSAGE_BYTES_MAX = 256 * 1024;
 export const SUMMARY_BYTES_MAX = 8 * 1024;

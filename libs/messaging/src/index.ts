@@ -53,7 +53,7 @@ export {
 } from './event-store.ts';
 export type { ReadStream } from './inbox-handler.ts';
 export type { Json, JsonObject } from './json.ts';
-export type { ParkedEvent } from './parked-events.ts';
+export { parkedError, type ParkedEvent } from './parked-events.ts';
 export { createProjector, type Projector, type ProjectorOptions } from './projector.ts';
 export { createRelay, type Relay, type RelayOptions } from './relay.ts';
 export {

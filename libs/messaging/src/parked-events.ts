@@ -90,3 +90,12 @@ export async function skipParked(
     if (rest.rows.length === 0) await tx.query(UNBLOCK, [consumer, stream]);
   });
 }
+
+/** What the log of a service says when an event is set aside: what, why, and what to do. */
+export function parkedError(event: RecordedEvent, cause: unknown): HangarError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new HangarError('internal', `${event.type} of ${event.stream} was parked: ${why}`, {
+    hint: 'Later events of that stream wait behind it; the runbook says how to retry or skip it.',
+    cause,
+  });
+}

@@ -41,11 +41,16 @@ async function list(io: SandboxIo, ref: SandboxRef, directory: string): Promise<
   let size = 0;
   stream.stderr.resume();
   stream.stdout.on('data', (chunk: Buffer) => {
+    chunks.push(chunk.subarray(0, Math.max(0, LIST_BYTES_MAX - size)));
     size += chunk.byteLength;
-    if (size <= LIST_BYTES_MAX) chunks.push(chunk);
   });
   const exit = await stream.exit;
-  if (exit.kind === 'connection_lost' || exit.kind === 'sandbox_gone')
-    throw new HangarError('unavailable', 'the sandbox went away');
-  return Buffer.concat(chunks).toString('utf8').split('\0').filter(Boolean);
+  // Half a list would say that a conversation is missing which is there.
+  if (exit.kind !== 'exited')
+    throw new HangarError(
+      'unavailable',
+      `the conversation's files could not be listed: ${exit.kind}`,
+    );
+  // What follows the last zero byte is a path that was cut.
+  return Buffer.concat(chunks).toString('utf8').split('\0').slice(0, -1);
 }

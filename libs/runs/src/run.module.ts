@@ -11,6 +11,7 @@ import {
   createConsumer,
   createEffectRunner,
   createRelay,
+  parkedError,
   streamName,
   type EventStore,
   type LogConnection,
@@ -71,6 +72,7 @@ class RunsRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
         nats,
         filter: eventSubjects('session'),
         readStream: store.readStream,
+        onParked: (event, error) => onError(parkedError(event, error)),
         onError,
         handle: async (event, tx) => {
           for (const { run_id, command } of runPolicy(
@@ -110,9 +112,11 @@ class RunsRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
       ? recipeSchema.parse(JSON.parse(String(defined.data['recipe_json'])))
       : null;
     const revealed = recipe ? await revealSecrets(owner, recipe.secrets) : {};
-    const secrets = Object.entries({ ...hostVariables, ...revealed })
-      .filter(([name]) => !name.endsWith('_URL'))
-      .map(([name, value]) => ({ name, value }));
+    // Endpoints of the machine are no secrets; what an owner keeps as one is, also a URL.
+    const secrets = [
+      ...Object.entries(hostVariables).filter(([name]) => !name.endsWith('_URL')),
+      ...Object.entries(revealed),
+    ].map(([name, value]) => ({ name, value }));
     return { envVars: { ...hostVariables, ...recipe?.env, ...revealed }, secrets };
   }
 

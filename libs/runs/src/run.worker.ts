@@ -1,20 +1,17 @@
-import {
-  HangarError,
-  SUMMARY_BYTES_MAX,
-  deriveUuid,
-  sessionPartId,
-  type SandboxPlace,
-} from '@hangar/contracts';
+import { HangarError, deriveUuid, sessionPartId, type SandboxPlace } from '@hangar/contracts';
 import type { HarnessAdapter, TurnSpec } from '@hangar/harness-adapters';
 import { metaOfEffect, type LeasedEffect } from '@hangar/messaging';
+import { isTransientDatabaseError } from '@hangar/messaging/postgres';
 import type { SandboxIo, SandboxRef } from '@hangar/sandbox-drivers';
-import { createRedactor } from '@hangar/service-kit';
+import { createRedactor, redactShapes } from '@hangar/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { conversationFiles } from './conversation-files.ts';
 import type { RunCommand } from './run.decider.ts';
-import { cancelSubject, type Runs } from './run.service.ts';
-import type { Run, RunRequest } from './run.ts';
+import type { Runs } from './run.service.ts';
+import type { RunRequest } from './run.ts';
+import { watchForStop } from './stop-watch.ts';
 import { driveTurn, type ProcessEnd, type StopReason } from './turn-process.ts';
+import { clip, promptOf } from './turn-text.ts';
 
 export interface WorkerOptions {
   runs: Runs;
@@ -29,8 +26,8 @@ export interface WorkerOptions {
   now(): Date;
 }
 
-/** A cancel that the bus lost is read from the log within this time. */
-const CANCEL_SWEEP_MS = 5_000;
+/** Tries at what nobody foresaw; then it is told, and the run has failed. */
+const UNFORESEEN_ATTEMPTS_MAX = 4;
 
 export interface RunWorker {
   execute(effect: LeasedEffect, signal: AbortSignal): Promise<void>;
@@ -49,11 +46,24 @@ export function createRunWorker(options: WorkerOptions): RunWorker {
 
 type Conversation = 'native' | 'handoff';
 
+/** The harness speaks of another conversation, or says that the one to resume is not there. */
+const isElsewhere = (end: ProcessEnd, spec: TurnSpec): boolean =>
+  end.kind === 'wrong_conversation' ||
+  (end.kind === 'result' && spec.resume && end.result.error?.kind === 'conversation_lost');
+
+/** Errors that are an answer; any other may be gone at the next try. */
+const ANSWERS = new Set(['invalid', 'forbidden', 'exhausted', 'not_found']);
+
+const isAnswer = (error: unknown): boolean =>
+  error instanceof HangarError && ANSWERS.has(error.code);
+
 class Execution {
   readonly #options: WorkerOptions;
   readonly #effect: LeasedEffect;
   readonly #id: string;
   readonly #signal: AbortSignal;
+  /** Hides what looks like a secret, and the run's own once they are known [Z2]. */
+  #redact: (text: string) => string = redactShapes;
 
   constructor(options: WorkerOptions, effect: LeasedEffect, id: string, signal: AbortSignal) {
     this.#options = options;
@@ -65,19 +75,24 @@ class Execution {
   async run(): Promise<void> {
     const { runs } = this.#options;
     const stop = new AbortController();
-    const watch = this.#watchForStop(stop);
+    const watch = watchForStop(this.#options, this.#id, stop);
+    let place: SandboxPlace | undefined;
     try {
       const { state } = await runs.load(this.#id);
       if (!state || state.status === 'ended') return;
+      ({ place } = state.request);
       if (state.cancelling !== null) stop.abort('cancelled' satisfies StopReason);
       watch.limit(state);
       await this.#execute(state.request, state.status === 'started', stop.signal);
     } catch (error) {
       this.#signal.throwIfAborted();
       const failure = HangarError.from(error);
-      // What cannot be asked is asked again by the effect's next attempt; nothing is recorded.
-      if (failure.code === 'unavailable') throw error;
+      // What cannot be asked is asked again by the effect's next attempt; nothing is recorded: the
+      // agent is at work in its sandbox, whatever became of the way to it or of the database.
+      if (failure.code === 'unavailable' || isTransientDatabaseError(error)) throw error;
       if (failure.code === 'not_found') return this.#fail('sandbox_gone', failure.message, true);
+      if (!isAnswer(error) && this.#effect.attempt < UNFORESEEN_ATTEMPTS_MAX) throw error;
+      if (place) await this.#endProcesses(refOf(place));
       await this.#finishFailed(failure.message);
     } finally {
       watch.end();
@@ -85,36 +100,49 @@ class Execution {
   }
 
   async #execute(request: RunRequest, wasStarted: boolean, stop: AbortSignal): Promise<void> {
-    const { io, adapter: adapterOf } = this.#options;
-    const adapter = adapterOf(request.harness);
     const ref = refOf(request.place);
+    const running = await this.#found(ref);
+    if (running === null && wasStarted)
+      return this.#fail('vanished', 'the agent is not there any more', false);
+    if (running === null) await this.#stopOthers(ref, request);
+    const adapter = this.#options.adapter(request.harness);
     const variables = await this.#options.runVariables(request.owner, request.environment);
-    const redact = createRedactor(variables.secrets);
+    this.#redact = createRedactor(variables.secrets);
     const native = this.#spec(request, variables.envVars, 'native');
     const handoff = this.#spec(request, variables.envVars, 'handoff');
-    const known = async (spec: TurnSpec): Promise<boolean> =>
-      (await io.runs.status(ref, spec.runId)).state !== 'unknown';
-
-    let conversation: Conversation = 'native';
-    if (await known(handoff)) conversation = 'handoff';
-    else if (!(await known(native))) {
-      if (wasStarted) return this.#fail('vanished', 'the agent is not there any more', false);
-      await this.#stopOthers(ref, request);
-      conversation = await this.#prepare(adapter, ref, native);
-      if (stop.aborted) return this.#finishCancelled();
-    }
+    // A run that is not wanted any more leaves the conversation's files to the one after it.
+    if (running === null && stop.aborted) return this.#finishCancelled();
+    let conversation = running ?? (await this.#prepare(adapter, ref, native));
+    if (running === null && stop.aborted) return this.#finishCancelled();
     let spec = conversation === 'native' ? native : handoff;
     await this.#start(adapter, ref, spec);
     await this.#tell({ type: 'MarkStarted', data: { conversation } });
     let end = await this.#drive(adapter, ref, spec, stop);
-    if (end.kind === 'wrong_conversation' && conversation === 'native') {
+    if (conversation === 'native' && isElsewhere(end, spec)) {
       // Exactly one fallback, labelled as what it is [R3].
       conversation = 'handoff';
       spec = handoff;
       await this.#start(adapter, ref, spec);
       end = await this.#drive(adapter, ref, spec, stop);
     }
-    await this.#record(end, conversation, spec, redact, stop);
+    await this.#record(end, conversation, spec, stop);
+  }
+
+  /** Which of this run's two possible processes the sandbox knows, dead or alive. */
+  async #found(ref: SandboxRef): Promise<Conversation | null> {
+    const { runs } = this.#options.io;
+    const known = async (id: string): Promise<boolean> =>
+      (await runs.status(ref, id)).state !== 'unknown';
+    if (await known(`${this.#id}-handoff`)) return 'handoff';
+    return (await known(this.#id)) ? 'native' : null;
+  }
+
+  /** A run that is recorded as failed leaves no agent at work behind [M5]. */
+  async #endProcesses(ref: SandboxRef): Promise<void> {
+    const { runs } = this.#options.io;
+    for (const id of [this.#id, `${this.#id}-handoff`])
+      // One that was never started cannot be killed; one that cannot be reached is ended by the next.
+      await runs.kill(ref, id, 'SIGKILL').catch(() => undefined);
   }
 
   /**
@@ -170,6 +198,8 @@ class Execution {
     const { io } = this.#options;
     if ((await io.runs.status(ref, spec.runId)).state !== 'unknown') return;
     const command = adapter.command(spec);
+    // Whoever lost the lease meanwhile starts nothing: somebody else is at it.
+    this.#signal.throwIfAborted();
     for (const { path, content, mode } of command.files)
       await io.files.put(ref, `${spec.home}/${path}`, Buffer.from(content), { mode });
     await io.runs.start(ref, spec.runId, {
@@ -202,7 +232,6 @@ class Execution {
     end: ProcessEnd,
     conversation: Conversation,
     spec: TurnSpec,
-    redact: (text: string) => string,
     stop: AbortSignal,
   ): Promise<void> {
     switch (end.kind) {
@@ -225,10 +254,10 @@ class Execution {
       data: {
         outcome: timedOut ? 'timed_out' : result.outcome,
         ...(exitCode === null ? {} : { exit_code: exitCode }),
-        summary: clip(redact(result.summary)),
+        summary: clip(this.#redact(result.summary)),
         usage: result.usage,
         ...(result.error
-          ? { error: clip(redact(result.error.message)), error_kind: result.error.kind }
+          ? { error: clip(this.#redact(result.error.message)), error_kind: result.error.kind }
           : {}),
         ...(id === null ? {} : { harness_session: id }),
         conversation: id === null ? 'none' : conversation,
@@ -241,7 +270,7 @@ class Execution {
   }
 
   #finishFailed(error: string): Promise<void> {
-    return this.#finish('failed', clip(error));
+    return this.#finish('failed', clip(this.#redact(error)));
   }
 
   #finish(outcome: string, error: string): Promise<void> {
@@ -251,7 +280,8 @@ class Execution {
   }
 
   #fail(code: string, reason: string, sandbox_gone: boolean): Promise<void> {
-    return this.#tell({ type: 'FailRun', data: { code, reason, sandbox_gone } });
+    const data = { code, reason: clip(this.#redact(reason)), sandbox_gone };
+    return this.#tell({ type: 'FailRun', data });
   }
 
   async #tell(command: { type: RunCommand['type']; data: object }): Promise<void> {
@@ -259,55 +289,9 @@ class Execution {
     const full = { ...command, now: now().toISOString() } as RunCommand;
     await runs.execute(this.#id, full, { meta: metaOfEffect(this.#effect.payload, 'runs') });
   }
-
-  /** Stops come over the bus at once and from the log for good; time limits from the clock. */
-  #watchForStop(stop: AbortController): { limit(run: Run): void; end(): void } {
-    const { nats, runs, now } = this.#options;
-    const cancel = (): void => stop.abort('cancelled' satisfies StopReason);
-    const subscription = nats.subscribe(cancelSubject(this.#id), { callback: cancel });
-    const sweep = setInterval(() => {
-      void runs
-        .load(this.#id)
-        .then(({ state }) => {
-          if (state?.cancelling !== null) cancel();
-        })
-        .catch(() => undefined);
-    }, CANCEL_SWEEP_MS);
-    let limit: NodeJS.Timeout | undefined;
-    return {
-      limit: ({ request, started_at }) => {
-        const from = started_at === null ? now() : new Date(started_at);
-        const leftMs = from.getTime() + request.turn_minutes * 60_000 - now().getTime();
-        limit = setTimeout(() => stop.abort('timed_out' satisfies StopReason), Math.max(0, leftMs));
-      },
-      end: () => {
-        if (!nats.isClosed()) subscription.unsubscribe();
-        clearInterval(sweep);
-        clearTimeout(limit);
-      },
-    };
-  }
 }
 
 const refOf = (place: SandboxPlace): SandboxRef => ({
   id: place.sandbox_id,
   instance: place.instance,
 });
-
-/** hangar's own lines come first and say that they are hangar's; the person's text is last, whole. */
-function promptOf(request: RunRequest, conversation: Conversation): string {
-  const notes = request.notes
-    ? `[hangar: since your last turn:\n${request.notes
-        .split('\n')
-        .map((line) => `- ${line}`)
-        .join('\n')}]\n\n`
-    : '';
-  if (conversation === 'native' || !request.handoff) return notes + request.message;
-  return `[hangar: ${request.handoff}]\n\n${notes}New message:\n${request.message}`;
-}
-
-function clip(text: string): string {
-  const bytes = Buffer.from(text);
-  if (bytes.byteLength <= SUMMARY_BYTES_MAX) return text;
-  return `${new TextDecoder().decode(bytes.subarray(0, SUMMARY_BYTES_MAX)).replace(/�$/, '')} [cut]`;
-}

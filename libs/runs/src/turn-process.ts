@@ -11,7 +11,9 @@ const LEAVE_MS_MAX = 30_000;
 /** A sandbox that cannot be asked is asked again after this, for as long as it takes [S5]. */
 const RETRY_MS_MIN = 250;
 const RETRY_MS_MAX = 5_000;
-const STDERR_BYTES_MAX = 16 * 1024;
+/** A KILL that could not be delivered is sent again after this, until the process has ended. */
+const KILL_AGAIN_MS = 5_000;
+const STDERR_CHARACTERS_MAX = 16 * 1024;
 
 export type StopReason = 'cancelled' | 'timed_out';
 
@@ -48,6 +50,12 @@ export async function driveTurn(options: TurnProcessOptions): Promise<ProcessEnd
     drive.dispose();
   }
 }
+
+/**
+ * What happened could not be recorded. The rest of what was read would be lost if the drive went
+ * on behind it, so it ends, and the next one reads everything again.
+ */
+class NotRecorded extends Error {}
 
 class Drive {
   readonly #options: TurnProcessOptions;
@@ -93,7 +101,7 @@ class Drive {
       const { stdout, stderr, exit } = await io.runs.follow(ref, processId, this.#offset, signal);
       stderr.on('data', (chunk: Buffer) => {
         this.#offset.err += chunk.byteLength;
-        this.#stderr = (this.#stderr + chunk.toString('utf8')).slice(-STDERR_BYTES_MAX);
+        this.#stderr = (this.#stderr + chunk.toString('utf8')).slice(-STDERR_CHARACTERS_MAX);
       });
       // Two readers of one stream would each see half of it: `for await` reads, `exit` is awaited after.
       exit.catch(() => undefined);
@@ -104,6 +112,7 @@ class Drive {
       return await exit;
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof NotRecorded) throw error.cause;
       const failure = HangarError.from(error);
       if (failure.code === 'not_found') return { kind: 'sandbox_gone' };
       if (failure.code === 'unavailable') return { kind: 'connection_lost' };
@@ -121,15 +130,23 @@ class Drive {
         const other = expectedConversation !== null && event.id !== expectedConversation;
         if (other && this.#wrong === null) {
           this.#wrong = event.id;
-          this.#kill('SIGKILL');
+          this.#killUntilGone();
         }
       }
-      if (event.type === 'delivered') await this.#options.onDelivered();
+      if (event.type === 'delivered') await this.#recordDelivery();
       if (event.type === 'ended') {
         this.#ended = event.result;
         this.#send(protocol.close());
         this.#after(LEAVE_MS_MAX, () => this.#terminate());
       }
+    }
+  }
+
+  async #recordDelivery(): Promise<void> {
+    try {
+      await this.#options.onDelivered();
+    } catch (cause) {
+      throw new NotRecorded('the delivery could not be recorded', { cause });
     }
   }
 
@@ -163,25 +180,37 @@ class Drive {
 
   #terminate(): void {
     this.#kill('SIGTERM');
-    this.#after(TERM_MS_MAX, () => this.#kill('SIGKILL'));
+    this.#after(TERM_MS_MAX, () => this.#killUntilGone());
+  }
+
+  #killUntilGone(): void {
+    this.#kill('SIGKILL');
+    this.#after(KILL_AGAIN_MS, () => this.#killUntilGone());
   }
 
   #kill(signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): void {
     const { io, ref, processId } = this.#options;
-    // A kill that did not arrive is repeated by the next step of the escalation.
+    // A signal that did not arrive is followed by the next step of the escalation.
     void io.runs.kill(ref, processId, signal).catch(() => undefined);
   }
 
   #after(ms: number, act: () => void): void {
-    this.#timers.add(setTimeout(act, ms));
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      act();
+    }, ms);
+    this.#timers.add(timer);
   }
 
   #pause(ms: number): Promise<void> {
     const { signal } = this.#options;
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#timers.add(timer);
-      signal.addEventListener('abort', () => resolve(), { once: true });
+      const end = (): void => {
+        signal.removeEventListener('abort', end);
+        resolve();
+      };
+      this.#after(ms, end);
+      signal.addEventListener('abort', end);
     });
   }
 

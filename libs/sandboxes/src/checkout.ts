@@ -1,11 +1,12 @@
 /**
  * Brings the repository to its place inside the sandbox, as the sandbox's user [R4]. A second run
  * after a crash starts anew, a third after success is quiet. Arguments: url, base branch or empty,
- * session branch, directory, purpose (start or resume). Exit 3: the base branch does not exist.
+ * session branch, directory, purpose (start or resume), mirror directory or empty, `settled` when
+ * nothing else touches the tree before a restore. Exit 3: the base branch does not exist.
  */
 export const CHECKOUT_SCRIPT = `
 set -eu
-url=$1 base=$2 branch=$3 work=$4 purpose=$5
+url=$1 base=$2 branch=$3 work=$4 purpose=$5 mirror=$6 settled=$7
 mark="$HOME/.hangar/checked-out"
 [ -e "$mark" ] && exit 0
 mkdir -p "$HOME/.hangar" "$(dirname "$work")"
@@ -16,7 +17,9 @@ if [ -z "$url" ]; then
   exit 0
 fi
 reference=
-[ -d /hangar/mirror.git ] && reference="--reference-if-able /hangar/mirror.git"
+# With a mirror the remote is asked for what is new, also where all of it could be copied.
+[ -n "$mirror" ] && [ -d "$mirror/objects" ] &&
+  reference="--no-local --reference-if-able $mirror"
 export GIT_TERMINAL_PROMPT=0
 if [ -n "$base" ]; then
   if ! git clone -q $reference --branch "$base" -- "$url" "$work" 2>"$HOME/.hangar/clone.err"; then
@@ -34,10 +37,16 @@ else
   git clone -q $reference -- "$url" "$work"
 fi
 cd "$work"
-if git rev-parse -q --verify HEAD >/dev/null; then
-  git checkout -q --no-track -B "$branch"
+if head=$(git rev-parse -q --verify HEAD); then
+  # The files are the branch's already: a checkout would only read every one of them again.
+  git update-ref -m "branch: created from $head" "refs/heads/$branch" "$head"
+  git symbolic-ref -m "checkout: moving to $branch" HEAD "refs/heads/$branch"
 else
   git symbolic-ref HEAD "refs/heads/$branch"
+fi
+# A restore that finds this very index need not read the files that are as young as it is.
+if [ "$settled" = settled ] && [ -e .git/index ]; then
+  tail -c 20 .git/index | od -An -v -tx1 | tr -d ' \\n' >"$HOME/.hangar/settled-index"
 fi
 : >"$mark"
 `;

@@ -21,6 +21,7 @@ import {
   createEffectRunner,
   createPresence,
   createRelay,
+  parkedError,
   type LogConnection,
   type Presence,
 } from '@hangar/messaging';
@@ -105,6 +106,7 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
         nats,
         filter: eventSubjects('session'),
         readStream: store.readStream,
+        onParked: (event, error) => onError(parkedError(event, error)),
         onError,
         handle: async (event, tx) => {
           const at = now().toISOString();

@@ -72,9 +72,9 @@ export function createSandboxWorker(options: WorkerOptions): SandboxWorker {
       } catch (error) {
         signal.throwIfAborted();
         const failure = HangarError.from(error);
-        const terminal = error instanceof StartFailure;
-        if (!terminal && effect.attempt < PROVISION_ATTEMPTS_MAX) throw error;
-        const phase = terminal ? error.phase : 'starting';
+        const isTerminal = error instanceof StartFailure || failure.code === 'invalid';
+        if (!isTerminal && effect.attempt < PROVISION_ATTEMPTS_MAX) throw error;
+        const phase = error instanceof StartFailure ? error.phase : 'starting';
         await tell(effect, { type: 'MarkFailed', data: { phase, reason: failure.message } });
       }
       // A destroy that was asked for meanwhile found nothing to destroy, perhaps.
@@ -136,7 +136,7 @@ async function provision(
     throw new HangarError('unavailable', 'the sandbox ended right after it was started');
   const { paths } = status;
   const cwd = request.cwd.replace(/^\/workspace(?=\/|$)/, paths.workspace);
-  await checkOut(options, request, ref, cwd, progress, signal);
+  await checkOut(options, request, recipe, ref, cwd, progress, signal);
   await setUp(options, request, recipe, ref, cwd, progress, signal);
   return {
     place: {
@@ -182,6 +182,7 @@ function specOf(request: SandboxRequest, recipe: Recipe, harnessDirectory: strin
 async function checkOut(
   { driver }: WorkerOptions,
   request: SandboxRequest,
+  recipe: Recipe,
   ref: SandboxRef,
   cwd: string,
   progress: (phase: string, text: string) => Promise<void>,
@@ -189,7 +190,10 @@ async function checkOut(
 ): Promise<void> {
   const { repo = '', base_branch = '', branch, purpose } = request;
   if (repo) await progress('cloning', `cloning ${withoutUserinfo(repo)}`);
-  const argv = ['sh', '-c', CHECKOUT_SCRIPT, 'checkout', repo, base_branch, branch, cwd, purpose];
+  const mirror = '';
+  const settled = recipe.setup.length === 0 ? 'settled' : '';
+  const values = [repo, base_branch, branch, cwd, purpose, mirror, settled];
+  const argv = ['sh', '-c', CHECKOUT_SCRIPT, 'checkout', ...values];
   const done = await runCommand(driver, ref, {
     argv,
     timeoutMs: CLONE_MINUTES_MAX * 60_000,

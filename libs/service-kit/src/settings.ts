@@ -58,7 +58,14 @@ export const SETTINGS = {
     integer(0, 65_535),
     '7700',
     null,
-    'Port of the HTTP API and the console; 0 takes a free one.',
+    'Port of the HTTP API; 0 takes a free one.',
+  ),
+  host: withDefault(
+    'HANGAR_HOST',
+    text(1, 255),
+    '127.0.0.1',
+    null,
+    'Address that HTTP listens on; 0.0.0.0 in a container.',
   ),
   token: secret(
     'HANGAR_TOKEN',

@@ -10,10 +10,12 @@ import {
   createConsumer,
   createPresence,
   createRelay,
+  parkedError,
   type Consumer,
   type LogConnection,
 } from '@hangar/messaging';
 import { eventSubjects } from '@hangar/messaging/jetstream';
+import { createPruning } from './pruning.ts';
 import { createSessionController } from './session.controller.ts';
 import { sessionPolicy } from './session.policy.ts';
 import { SESSION_NAME_TABLE, createSessions } from './session.service.ts';
@@ -55,6 +57,7 @@ class SessionsRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
         nats,
         filter: eventSubjects(aggregate),
         readStream: store.readStream,
+        onParked: (event, error) => onError(parkedError(event, error)),
         onError,
         handle: async (event, tx) => {
           const steps = sessionPolicy(event as unknown as AnyEvent, now().toISOString());
@@ -69,6 +72,7 @@ class SessionsRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
       follow('checkpoint'),
       createSessionTicker({ pool, wake, sessions, presence, settings, now, onError }),
       createSessionController({ nats, sessions, now, onError }),
+      createPruning(pool, onError),
     );
     for (const part of this.#parts) part.start();
   }

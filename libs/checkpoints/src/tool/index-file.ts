@@ -182,51 +182,60 @@ export function serialiseIndex(
   const idBytes = idBytesOf(format);
   const sorted = [...entries].sort((a, b) => compareBytes(a.path, b.path) || a.stage - b.stage);
   const extended = sorted.some((entry) => entry.skipWorktree || entry.intentToAdd);
-  const header = Buffer.alloc(12);
-  header.write('DIRC', 'latin1');
-  header.writeUInt32BE(extended ? 3 : 2, 4);
-  header.writeUInt32BE(sorted.length, 8);
-  const chunks = [header, ...sorted.map((entry) => serialiseEntry(entry, idBytes))];
-  if (resolveUndo) {
-    const head = Buffer.alloc(8);
-    head.write('REUC', 'latin1');
-    head.writeUInt32BE(resolveUndo.length, 4);
-    chunks.push(head, resolveUndo);
+  const sizes = sorted.map((entry) => entryBytes(entry, idBytes));
+  const undoBytes = resolveUndo ? 8 + resolveUndo.length : 0;
+  const bodyBytes = sizes.reduce((sum, size) => sum + size, 12) + undoBytes;
+  const file = Buffer.alloc(bodyBytes + idBytes);
+  file.write('DIRC', 'latin1');
+  file.writeUInt32BE(extended ? 3 : 2, 4);
+  file.writeUInt32BE(sorted.length, 8);
+  let position = 12;
+  for (const [number, entry] of sorted.entries()) {
+    writeEntry(file, position, entry, idBytes);
+    position += sizes[number]!;
   }
-  const body = Buffer.concat(chunks);
-  return Buffer.concat([body, createHash(format).update(body).digest()]);
+  if (resolveUndo) {
+    file.write('REUC', position, 'latin1');
+    file.writeUInt32BE(resolveUndo.length, position + 4);
+    resolveUndo.copy(file, position + 8);
+  }
+  createHash(format).update(file.subarray(0, bodyBytes)).digest().copy(file, bodyBytes);
+  return file;
 }
 
-function serialiseEntry(entry: IndexEntry, idBytes: number): Buffer {
-  const extended = entry.skipWorktree || entry.intentToAdd;
-  const fixed = STAT_BYTES + idBytes + 2 + (extended ? 2 : 0);
-  const bytes = Buffer.alloc((fixed + entry.path.length + 8) & ~7);
+const isExtended = (entry: IndexEntry): boolean => entry.skipWorktree || entry.intentToAdd;
+
+const pathOffset = (entry: IndexEntry, idBytes: number): number =>
+  STAT_BYTES + idBytes + 2 + (isExtended(entry) ? 2 : 0);
+
+const entryBytes = (entry: IndexEntry, idBytes: number): number =>
+  (pathOffset(entry, idBytes) + entry.path.length + 8) & ~7;
+
+/** Writes into one buffer for all: tens of thousands of small ones are work for the collector. */
+function writeEntry(file: Buffer, at: number, entry: IndexEntry, idBytes: number): void {
   const { stat } = entry;
-  const words = [
-    stat.ctimeSeconds,
-    stat.ctimeNanos,
-    stat.mtimeSeconds,
-    stat.mtimeNanos,
-    stat.device,
-    stat.inode,
-    entry.mode,
-    stat.uid,
-    stat.gid,
-    stat.size,
-  ];
-  words.forEach((word, position) => bytes.writeUInt32BE(word >>> 0, position * 4));
-  bytes.write(entry.id, STAT_BYTES, 'hex');
+  file.writeUInt32BE(stat.ctimeSeconds >>> 0, at);
+  file.writeUInt32BE(stat.ctimeNanos >>> 0, at + 4);
+  file.writeUInt32BE(stat.mtimeSeconds >>> 0, at + 8);
+  file.writeUInt32BE(stat.mtimeNanos >>> 0, at + 12);
+  file.writeUInt32BE(stat.device >>> 0, at + 16);
+  file.writeUInt32BE(stat.inode >>> 0, at + 20);
+  file.writeUInt32BE(entry.mode >>> 0, at + 24);
+  file.writeUInt32BE(stat.uid >>> 0, at + 28);
+  file.writeUInt32BE(stat.gid >>> 0, at + 32);
+  file.writeUInt32BE(stat.size >>> 0, at + 36);
+  file.write(entry.id, at + STAT_BYTES, 'hex');
+  const extended = isExtended(entry);
   const flags =
     (entry.assumeUnchanged ? FLAG_ASSUME : 0) |
     (extended ? FLAG_EXTENDED : 0) |
     (entry.stage << 12) |
     Math.min(entry.path.length, PATH_LENGTH_MAX);
-  bytes.writeUInt16BE(flags, STAT_BYTES + idBytes);
+  file.writeUInt16BE(flags, at + STAT_BYTES + idBytes);
   if (extended) {
     const more =
       (entry.skipWorktree ? EXTENDED_SKIP : 0) | (entry.intentToAdd ? EXTENDED_INTENT : 0);
-    bytes.writeUInt16BE(more, STAT_BYTES + idBytes + 2);
+    file.writeUInt16BE(more, at + STAT_BYTES + idBytes + 2);
   }
-  bytes.write(entry.path, fixed, 'latin1');
-  return bytes;
+  file.write(entry.path, at + pathOffset(entry, idBytes), 'latin1');
 }

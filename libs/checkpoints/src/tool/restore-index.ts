@@ -6,7 +6,7 @@ import {
   writeFileSync,
   type BigIntStats,
 } from 'node:fs';
-import { joinPath, toFs, toReport } from './byte-path.ts';
+import { joinPath, parentOf, toFs, toReport } from './byte-path.ts';
 import type { GitState } from './git-state.ts';
 import {
   MODE_GITLINK,
@@ -16,16 +16,21 @@ import {
   type IndexEntry,
 } from './index-file.ts';
 import type { RestoreContext } from './restore.ts';
-import { listTree, restoreDirectories, toEntry } from './restore-worktree.ts';
+import { restoreDirectories, toEntry } from './restore-worktree.ts';
 import { gitOrThrow, objectId } from './shadow.ts';
 import { writeIndexTrees } from './snapshot-trees.ts';
-import { scanTracked } from './tracked-files.ts';
+import { directoryStates } from './tracked-files.ts';
+import type { TreeList } from './tree-list.ts';
 
 /**
  * Writes the index as it was (R2): entries, conflict stages, flags, and for entries that were
  * modified the cached size, so that git judges each file as it did before, without running a filter.
  */
-export async function restoreIndex(context: RestoreContext, state: GitState): Promise<boolean> {
+export async function restoreIndex(
+  context: RestoreContext,
+  state: GitState,
+  indexTree: TreeList,
+): Promise<boolean> {
   const { shadow, repository, work, losses } = context;
   restoreDirectories(work, state);
   const place = joinPath(repository.gitDirectory, 'index');
@@ -34,7 +39,7 @@ export async function restoreIndex(context: RestoreContext, state: GitState): Pr
     rmSync(toFs(place), { force: true });
     return true;
   }
-  const entries = await buildEntries(context, state);
+  const entries = await buildEntries(context, state, indexTree);
   const undo = state.index.resolve_undo;
   const bytes = serialiseIndex(
     entries,
@@ -56,9 +61,13 @@ export async function restoreIndex(context: RestoreContext, state: GitState): Pr
   return proof;
 }
 
-async function buildEntries(context: RestoreContext, state: GitState): Promise<IndexEntry[]> {
+async function buildEntries(
+  context: RestoreContext,
+  state: GitState,
+  indexTree: TreeList,
+): Promise<IndexEntry[]> {
   const { shadow, work, losses } = context;
-  const entries = (await listTree(shadow, state.trees.index)).map(toEntry);
+  const entries = indexTree.files.map(toEntry);
   for (const [mode, id, stage, path] of state.index.conflicts) {
     entries.push({ ...toEntry({ path, mode, id }), stage });
   }
@@ -73,15 +82,15 @@ async function buildEntries(context: RestoreContext, state: GitState): Promise<I
   const skipped = new Set(state.index.skip_worktree);
   const assumed = new Set(state.index.assume_unchanged);
   const dirty = new Map(state.index.dirty);
-  const scan = scanTracked(work, entries, 0);
+  const directories = directoryStates(work);
   for (const entry of entries) {
     entry.skipWorktree = skipped.has(entry.path);
     entry.assumeUnchanged = assumed.has(entry.path);
-    const stat = scan.files.get(entry.path)?.stat ?? null;
     const plain = entry.stage === 0 && !entry.intentToAdd && entry.mode !== MODE_GITLINK;
-    if (!plain || stat === null || stat.isDirectory()) continue;
+    if (!plain || directories.stateOf(parentOf(entry.path)) !== 'real') continue;
+    const stat = readStat(work, entry.path);
     const size = dirty.get(entry.path);
-    entry.stat = size === undefined ? readStat(work, entry.path) : { ...ZERO_STAT, size };
+    if (stat !== null) entry.stat = size === undefined ? stat : { ...ZERO_STAT, size };
   }
   const known = new Set(entries.map((entry) => entry.path));
   for (const path of [...skipped, ...assumed]) {
@@ -94,10 +103,10 @@ const NANOS = 1_000_000_000n;
 const low32 = (value: bigint): number => Number(value & 0xffff_ffffn);
 
 /** With every nanosecond: a git that compares them must find them equal. */
-function readStat(work: string, path: string): CachedStat {
+function readStat(work: string, path: string): CachedStat | null {
   const options = { bigint: true, throwIfNoEntry: false } as const;
   const stat = lstatSync(toFs(joinPath(work, path)), options);
-  return stat === undefined ? ZERO_STAT : toCached(stat);
+  return stat === undefined || stat.isDirectory() ? null : toCached(stat);
 }
 
 const toCached = (stat: BigIntStats): CachedStat => ({

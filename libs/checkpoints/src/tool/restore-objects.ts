@@ -1,5 +1,5 @@
 import { appendFileSync, copyFileSync, createReadStream, existsSync, readFileSync } from 'node:fs';
-import { joinPath, splitNul, toFs, toText } from './byte-path.ts';
+import { joinPath, toFs, toText } from './byte-path.ts';
 import { packOffset, prerequisitesOf } from './bundle.ts';
 import { hasPart } from './extract.ts';
 import type { GitState } from './git-state.ts';
@@ -8,6 +8,7 @@ import { objectTypes } from './roots.ts';
 import { runProcess } from './run-process.ts';
 import { cleanEnvironment, writeShadowRefs } from './shadow.ts';
 import { ToolError } from './tool-error.ts';
+import { listTree, pathsUnlike, type TreeList } from './tree-list.ts';
 
 /**
  * Checked while objects are taken in. Old histories have harmless flaws that must not make a session
@@ -57,7 +58,7 @@ const HARMLESS = [
 export async function fetchObjects(
   context: RestoreContext,
   state: GitState,
-): Promise<{ cutHistory: boolean }> {
+): Promise<{ cutHistory: boolean; indexTree: TreeList }> {
   const { parts, shadow, repository, losses } = context;
   const bundle = joinPath(parts, 'repo.bundle');
   if (!hasPart(parts, 'repo.bundle')) throw new ToolError('corrupt', 'repo.bundle is missing');
@@ -71,13 +72,13 @@ export async function fetchObjects(
   writeShadowRefs(shadow, [...repository.refs.filter((ref) => known.has(ref.id)), ...bases]);
   if (cut === null) await fetchBundle(context, bundle);
   else await unpackCutBundle(context, bundle);
-  await demandObjects(context, state);
+  const indexTree = await demandObjects(context, state);
   if (cut !== null) {
     losses.push({
       reason: `the base commit ${cut} is gone from the remote: history before it is cut (shallow)`,
     });
   }
-  return { cutHistory: cut !== null };
+  return { cutHistory: cut !== null, indexTree };
 }
 
 async function fetchBundle({ shadow }: RestoreContext, bundle: string): Promise<void> {
@@ -216,25 +217,32 @@ function appendShallow(context: RestoreContext, ids: readonly string[]): void {
 }
 
 /** The trees the next steps rest on, with everything below them. */
-async function demandObjects(context: RestoreContext, state: GitState): Promise<void> {
+async function demandObjects(context: RestoreContext, state: GitState): Promise<TreeList> {
+  const { shadow } = context;
   const wanted = [state.trees.worktree, state.trees.index];
   if (state.head.id !== null) wanted.push(state.head.id);
-  const types = await objectTypes(context.shadow, wanted);
+  const types = await objectTypes(shadow, wanted);
   for (const id of wanted) {
     if (!types.has(id)) throw new ToolError('corrupt', `the bundle lacks the object ${id}`);
   }
-  const trees = new Set([state.trees.index, `${state.head.id ?? state.trees.index}`]);
-  for (const tree of trees) await refuseHostileTree(context, tree);
+  const tree = state.trees.index;
+  const directories: string[] = [];
+  const files = await listTree(shadow, tree, (path) => directories.push(path)).catch(notWhole);
+  refuseHostile([...directories, ...files.map((file) => file.path)]);
+  const index = { tree, files };
+  if (state.head.id === null) return index;
+  refuseHostile(await pathsUnlike(shadow, index, state.head.id).catch(notWhole));
+  return index;
 }
+
+const notWhole = (error: unknown): never => {
+  throw new ToolError('corrupt', `a tree is not whole: ${(error as Error).message}`, error);
+};
 
 const HOSTILE = /(?:^|\/)(?:\.git|git~1|\.\.?)(?:\/|$)/i;
 
 /** An attack tree is refused before anything is written; git itself checks the one it writes. */
-async function refuseHostileTree(context: RestoreContext, tree: string): Promise<void> {
-  const listed = await context.shadow.git(['ls-tree', '-r', '-t', '-z', '--name-only', tree]);
-  if (listed.status !== 0) {
-    throw new ToolError('corrupt', `the tree ${tree} is not whole: ${listed.message}`);
-  }
-  const bad = splitNul(listed.stdout).find((path) => HOSTILE.test(path));
+function refuseHostile(paths: readonly string[]): void {
+  const bad = paths.find((path) => HOSTILE.test(path));
   if (bad !== undefined) throw new ToolError('refused', `a tree holds a forbidden path: ${bad}`);
 }

@@ -3,28 +3,21 @@ import {
   existsSync,
   lstatSync,
   lutimesSync,
-  readFileSync,
   readdirSync,
   rmSync,
   utimesSync,
-  writeFileSync,
 } from 'node:fs';
 import { joinPath, parentOf, splitNul, toBytes, toFs, toReport, toText } from './byte-path.ts';
 import { extractPart, hasPart } from './extract.ts';
 import type { GitState } from './git-state.ts';
-import {
-  MODE_GITLINK,
-  parseIndex,
-  serialiseIndex,
-  ZERO_STAT,
-  type IndexEntry,
-} from './index-file.ts';
+import { MODE_GITLINK, ZERO_STAT, type IndexEntry } from './index-file.ts';
 import { restoreNested } from './restore-nested.ts';
 import type { RestoreContext, RestoreHooks } from './restore.ts';
 import { runProcess } from './run-process.ts';
 import { cleanEnvironment, gitOrThrow, type Shadow } from './shadow.ts';
 import { ToolError } from './tool-error.ts';
-import { scanTracked } from './tracked-files.ts';
+import { scanProven, scanTracked } from './tracked-files.ts';
+import { listTreeLike, type TreeFile, type TreeList } from './tree-list.ts';
 import { listUntracked, scanUntracked } from './untracked-files.ts';
 
 const SECOND = 1_000_000_000;
@@ -33,11 +26,11 @@ const SECOND = 1_000_000_000;
 export async function restoreWorktree(
   context: RestoreContext,
   state: GitState,
+  found: { indexTree: TreeList; isSettled: boolean },
   hooks: RestoreHooks,
 ): Promise<{ proof: boolean }> {
   const { shadow, work, parts } = context;
   openDirectories(work, state);
-  seedIndex(context);
   const checkout = await shadow.git(['read-tree', '--reset', '-u', state.trees.worktree]);
   if (checkout.status !== 0) {
     const line = checkout.message.split('\n').find((text) => text !== '') ?? '';
@@ -56,11 +49,18 @@ export async function restoreWorktree(
     note(entries.map((entry) => entry.path));
   }
   await hooks.onStep?.('untracked');
-  const tree = await listTree(shadow, state.trees.worktree);
-  await removeLeftovers(context, tree, kept, new Set(state.nested_repositories));
-  await restoreLargeFiles(context, state);
-  restoreModes(work, state);
-  restoreTimes(context, state, tree);
+  const tree = await listTreeLike(shadow, found.indexTree, state.trees.worktree);
+  const nested = new Set(state.nested_repositories);
+  const listing = listUntracked(shadow);
+  listing.catch(() => undefined);
+  const hasLargeFiles = hasPart(parts, 'lfs') || state.large_files.length > 0;
+  // While git looks for what is left over; what goes then changes the times of directories only.
+  if (!hasLargeFiles) restoreFiles(context, state, tree, found.isSettled);
+  await removeLeftovers(context, tree, { kept, nested, proof, listing });
+  if (hasLargeFiles) {
+    await restoreLargeFiles(context, state);
+    restoreFiles(context, state, tree, found.isSettled);
+  }
   return { proof };
 }
 
@@ -77,28 +77,6 @@ function openDirectories(work: string, state: GitState): void {
   }
 }
 
-/** The fresh clone's index says what is on disk, so that only what differs is written. */
-function seedIndex(context: RestoreContext): void {
-  const from = joinPath(context.repository.gitDirectory, 'index');
-  if (!existsSync(toFs(from))) return;
-  const { format } = context.shadow;
-  try {
-    const index = parseIndex(readFileSync(toFs(from)), format);
-    if (index.split || index.sparse) return;
-    const entries = index.entries
-      .filter((entry) => entry.stage === 0 && !entry.intentToAdd)
-      .map((entry) => ({ ...entry, skipWorktree: false, assumeUnchanged: false }));
-    // The times stay comparable: an index that is newer than its files would hide late edits.
-    const to = toFs(joinPath(context.shadow.directory, 'index'));
-    writeFileSync(to, serialiseIndex(entries, format, null));
-    const seconds = Math.floor(lstatSync(toFs(from)).mtimeMs / 1000);
-    utimesSync(to, seconds, seconds);
-  } catch (error) {
-    if (!(error instanceof ToolError)) throw error;
-    // An index that cannot be read only costs the shortcut: every file is written again.
-  }
-}
-
 /** Recomputes what is on disk before times are set: no file may differ from the recorded tree. */
 async function proveWorktree(context: RestoreContext): Promise<boolean> {
   const different = splitNul(await gitOrThrow(context.shadow, ['diff-files', '-z', '--name-only']));
@@ -106,23 +84,6 @@ async function proveWorktree(context: RestoreContext): Promise<boolean> {
     context.losses.push({ path: toReport(path), reason: 'differs from the checkpoint on disk' });
   }
   return different.length === 0;
-}
-
-export interface TreeFile {
-  path: string;
-  mode: number;
-  id: string;
-}
-
-/** Files, links and gitlinks of a tree, in byte order of their paths. */
-export async function listTree(shadow: Shadow, tree: string): Promise<TreeFile[]> {
-  const lines = splitNul(await gitOrThrow(shadow, ['ls-tree', '-r', '-z', '--full-tree', tree]));
-  const files = lines.map((line) => {
-    const tab = line.indexOf('\t');
-    const [mode, , id] = line.slice(0, tab).split(' ');
-    return { path: line.slice(tab + 1), mode: Number.parseInt(mode!, 8), id: id! };
-  });
-  return files.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 export const toEntry = (file: TreeFile): IndexEntry => ({
@@ -140,16 +101,23 @@ export const toEntry = (file: TreeFile): IndexEntry => ({
 async function removeLeftovers(
   context: RestoreContext,
   tree: readonly TreeFile[],
-  kept: ReadonlySet<string>,
-  nested: ReadonlySet<string>,
+  found: {
+    kept: ReadonlySet<string>;
+    nested: ReadonlySet<string>;
+    proof: boolean;
+    listing: ReturnType<typeof listUntracked>;
+  },
 ): Promise<void> {
   const { shadow, work } = context;
-  const tracked = scanTracked(work, tree.map(toEntry), 0);
-  const found = await scanUntracked(shadow, tracked, await listUntracked(shadow));
-  for (const path of [...found.files, ...found.emptyDirectories]) {
+  const { kept, nested, proof, listing } = found;
+  const entries = tree.map(toEntry);
+  // Proven files need no second look: only what is around them does.
+  const tracked = proof ? scanProven(work, entries) : scanTracked(work, entries, 0);
+  const left = await scanUntracked(shadow, tracked, await listing);
+  for (const path of [...left.files, ...left.emptyDirectories]) {
     if (!kept.has(path)) removePath(work, path, tracked.directories, kept);
   }
-  for (const path of found.nested) {
+  for (const path of left.nested) {
     if (!nested.has(path)) removePath(work, path, tracked.directories, kept);
   }
 }
@@ -216,6 +184,19 @@ async function restoreLargeFiles(context: RestoreContext, state: GitState): Prom
 
 const indexOf = (shadow: Shadow): string => joinPath(shadow.directory, 'index');
 
+function restoreFiles(
+  context: RestoreContext,
+  state: GitState,
+  tree: readonly TreeFile[],
+  isSettled: boolean,
+): void {
+  restoreModes(context.work, state);
+  // git made every file itself, with this mask: 644 and 755 are right already.
+  restoreTimes(context, state, tree, { modes: !isSettled || process.umask() !== PLAIN_MASK });
+}
+
+const PLAIN_MASK = 0o022;
+
 /** Modes of files; those of directories come last, with the times. */
 function restoreModes(work: string, state: GitState): void {
   const mask = process.getuid?.() === 0 ? 0o1777 : 0o7777;
@@ -227,7 +208,12 @@ function restoreModes(work: string, state: GitState): void {
 }
 
 /** Node sets times with a resolution of 238 ns (a double). */
-function restoreTimes(context: RestoreContext, state: GitState, tree: readonly TreeFile[]): void {
+function restoreTimes(
+  context: RestoreContext,
+  state: GitState,
+  tree: readonly TreeFile[],
+  wanted: { modes: boolean },
+): void {
   const { work, losses } = context;
   const files = tree.filter((file) => file.mode !== MODE_GITLINK);
   const { seconds, nanos } = state.times;
@@ -240,7 +226,9 @@ function restoreTimes(context: RestoreContext, state: GitState, tree: readonly T
     const full = toFs(joinPath(work, file.path));
     const time = seconds[number]! + nanos[number]! / SECOND;
     try {
-      if (!odd.has(file.path) && file.mode !== 0o120000) chmodSync(full, file.mode & 0o777);
+      if (wanted.modes && !odd.has(file.path) && file.mode !== 0o120000) {
+        chmodSync(full, file.mode & 0o777);
+      }
       lutimesSync(full, time, time);
     } catch (error) {
       losses.push({

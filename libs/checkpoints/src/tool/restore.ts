@@ -13,6 +13,7 @@ import { fetchObjects } from './restore-objects.ts';
 import { restoreRefs } from './restore-refs.ts';
 import { restoreState, restoreInfoFiles } from './restore-state.ts';
 import { restoreWorktree } from './restore-worktree.ts';
+import { seedIndex } from './seed-index.ts';
 import { initRepository } from './init-repository.ts';
 
 /** What the steps of a restore share. */
@@ -102,12 +103,16 @@ async function restoreRepository(
   if (!hasPart(parts, 'gitstate')) return restoreDocumented(context);
   const state = await readGitState(joinPath(parts, 'gitstate'), request.meta);
   await hooks.onStep?.('objects');
-  const { cutHistory } = await fetchObjects(context, state);
+  const fetching = fetchObjects(context, state);
+  fetching.catch(() => undefined);
+  // While git works: both take about the same time.
+  const isSettled = seedIndex(context);
+  const { cutHistory, indexTree } = await fetching;
   await hooks.onStep?.('worktree');
   restoreInfoFiles(context, state);
-  const worktree = await restoreWorktree(context, state, hooks);
+  const worktree = await restoreWorktree(context, state, { indexTree, isSettled }, hooks);
   await hooks.onStep?.('index');
-  const indexProof = await restoreIndex(context, state);
+  const indexProof = await restoreIndex(context, state, indexTree);
   await hooks.onStep?.('refs');
   const refs = await restoreRefs(context, state);
   await hooks.onStep?.('state');

@@ -102,30 +102,15 @@ export function scanTracked(
   indexSeconds: number,
   changed?: ReadonlySet<string>,
 ): TrackedScan {
-  const scan: TrackedScan = { files: new Map(), directories: new Map(), unreadable: [] };
-  const known = new Map<string, 'real' | 'other' | 'unreadable'>();
-  const directoryState = (path: string): 'real' | 'other' | 'unreadable' => {
-    const seen = known.get(path);
-    if (seen !== undefined) return seen;
-    const parent = path === '' ? 'real' : directoryState(parentOf(path));
-    let state = parent;
-    if (parent === 'real') {
-      const stat = lookAt(path === '' ? work : joinPath(work, path));
-      if (stat === 'unreadable') state = 'unreadable';
-      else if (stat === 'missing' || !stat.isDirectory()) state = 'other';
-      else scan.directories.set(path, { path, stat });
-    }
-    known.set(path, state);
-    return state;
-  };
-  directoryState('');
+  const { directories, stateOf, unreadable } = directoryStates(work);
+  const scan: TrackedScan = { files: new Map(), directories, unreadable: [] };
   for (const entry of entries) {
     const present = scan.files.get(entry.path);
     if (present) {
       present.gitlink ||= entry.mode === MODE_GITLINK;
       continue;
     }
-    const state = directoryState(parentOf(entry.path));
+    const state = stateOf(parentOf(entry.path));
     if (state === 'real' && changed && isTakenForClean(entry, changed)) {
       const kind = entry.mode === MODE_LINK ? 'link' : 'file';
       const { path } = entry;
@@ -143,8 +128,64 @@ export function scanTracked(
       statClean: found !== null && entry.stage === 0 && isStatClean(entry, found, indexSeconds),
     });
   }
-  scan.unreadable = [...known].flatMap(([path, state]) => (state === 'unreadable' ? [path] : []));
+  scan.unreadable = unreadable();
   return scan;
+}
+
+/** The same where every file is known to be there as its entry says. */
+export function scanProven(work: string, entries: readonly IndexEntry[]): TrackedScan {
+  const { directories, stateOf, unreadable } = directoryStates(work);
+  const scan: TrackedScan = { files: new Map(), directories, unreadable: [] };
+  for (const entry of entries) {
+    const gitlink = entry.mode === MODE_GITLINK;
+    const isReal = stateOf(parentOf(entry.path)) === 'real';
+    const stat = gitlink && isReal ? lookAt(joinPath(work, entry.path)) : null;
+    const found = stat === null || typeof stat === 'string' ? null : stat;
+    const plain = entry.mode === MODE_LINK ? 'link' : 'file';
+    scan.files.set(entry.path, {
+      path: entry.path,
+      kind: gitlink ? (found ? kindOf(found) : 'missing') : plain,
+      stat: found,
+      entry,
+      gitlink,
+      statClean: false,
+    });
+  }
+  scan.unreadable = unreadable();
+  return scan;
+}
+
+type DirectoryState = 'real' | 'other' | 'unreadable';
+
+export interface DirectoryStates {
+  /** Real directories that were asked for, parents first. */
+  directories: Map<string, TrackedDirectory>;
+  stateOf(path: string): DirectoryState;
+  unreadable(): string[];
+}
+
+/** Looks at each directory once, however many files it holds; nothing is seen through a link. */
+export function directoryStates(work: string): DirectoryStates {
+  const directories = new Map<string, TrackedDirectory>();
+  const known = new Map<string, DirectoryState>();
+  const stateOf = (path: string): DirectoryState => {
+    const seen = known.get(path);
+    if (seen !== undefined) return seen;
+    const parent = path === '' ? 'real' : stateOf(parentOf(path));
+    let state = parent;
+    if (parent === 'real') {
+      const stat = lookAt(path === '' ? work : joinPath(work, path));
+      if (stat === 'unreadable') state = 'unreadable';
+      else if (stat === 'missing' || !stat.isDirectory()) state = 'other';
+      else directories.set(path, { path, stat });
+    }
+    known.set(path, state);
+    return state;
+  };
+  stateOf('');
+  const unreadable = (): string[] =>
+    [...known].flatMap(([path, state]) => (state === 'unreadable' ? [path] : []));
+  return { directories, stateOf, unreadable };
 }
 
 const isTakenForClean = (entry: IndexEntry, changed: ReadonlySet<string>): boolean =>

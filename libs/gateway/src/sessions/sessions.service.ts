@@ -88,10 +88,11 @@ export class SessionsService {
       const done = await commands.send('session', 'CreateSession', session_id, data, caller);
       await this.#parts.watch.caughtUp();
       const rows = await reader.rows(session_id);
-      // Quiet: made before by a twin of this request, or the id is that of another session.
-      const isMine = done.events.length > 0 || isSame(rows?.session, owner, body);
-      if (!isMine) continue;
+      // Quiet and not to be read yet: made by a twin of this request, whose answer is still due.
       if (!rows) throw lagging(`Session ${body.name} (${session_id}) was created.`);
+      // Quiet: made before by a twin of this request, or the id is that of another session.
+      const isMine = done.events.length > 0 || isSame(rows.session, owner, body);
+      if (!isMine) continue;
       return {
         body: sessionDocument(rows),
         session_id,

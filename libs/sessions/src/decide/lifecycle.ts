@@ -65,17 +65,15 @@ export function renameSession(s: Session, { data }: CommandOf<'RenameSession'>):
   return [{ type: 'SessionRenamed', data }];
 }
 
+/** Also the one that is being taken: what is stored after this has to go as well [S6]. */
 const dropAll =
-  (reason: string): Step =>
-  (s) =>
-    s.checkpoints.length
-      ? [
-          {
-            type: 'CheckpointsDropped',
-            data: { session_id: s.id, checkpoint_ids: s.checkpoints.map((c) => c.id), reason },
-          },
-        ]
-      : [];
+  (reason: string, pending: Session['checkpointing']): Step =>
+  (s) => {
+    const ids = s.checkpoints.map((c) => c.id);
+    if (pending) ids.push(pending.id);
+    const data = { session_id: s.id, checkpoint_ids: ids, reason };
+    return ids.length ? [{ type: 'CheckpointsDropped', data }] : [];
+  };
 
 /** A turn at work is never killed by an ending; the person stops it first. */
 export function stillActive(phase: Extract<Phase, { state: 'ACTIVE' }>, verb: string): HangarError {
@@ -117,7 +115,7 @@ export function archiveSession(s: Session, { now }: CommandOf<'ArchiveSession'>)
     s,
     ...windUp('the session was archived', now),
     release(heldSandbox(s), { cause: 'archive', now }),
-    dropAll('archived'),
+    dropAll('archived', s.checkpointing),
     always({ type: 'SessionArchived', data: { archived_at: now } }),
   );
 }
@@ -132,7 +130,7 @@ export function deleteSession(
     s,
     ...windUp('the session was deleted', now),
     release(heldSandbox(s), { cause: 'delete', now }),
-    dropAll('deleted'),
+    dropAll('deleted', s.checkpointing),
     always({
       type: 'SessionDeleted',
       data: { session_id: s.id, deleted_by: data.deleted_by, deleted_at: now },

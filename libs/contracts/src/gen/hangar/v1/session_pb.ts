@@ -161,7 +161,7 @@ export type MessageQueued = Message<"hangar.v1.MessageQueued"> & {
   text: string;
 
   /**
-   * auto, steer, queue or interrupt [M3].
+   * auto, queue, interrupt or retry [M3].
    *
    * @generated from field: string mode = 3;
    */
