@@ -1,6 +1,10 @@
 // `npm test`: sets up, then runs every level; `npm test -- unit` (or int, e2e) runs one.
 // Ends with one line: N passed, N failed.
-import { spawnSync } from 'node:child_process';
+//
+// The end-to-end files run on both shapes of hangar, the one process and the services apart, side
+// by side: much of their time is waiting for real minutes. Where a file covers less on the shape
+// apart, for the time it takes, it says so itself.
+import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { env, root, setUp } from './setup.mjs';
 
@@ -18,8 +22,24 @@ if (check) {
   else failed += 1;
 }
 for (const name of levels) {
-  process.stderr.write(`\n${name} tests\n`);
-  const result = spawnSync(
+  // A shape that was asked for by name is the only one.
+  const shapes = process.env.HANGAR_TEST_SHAPE ? [{}] : shapesOf(name);
+  await Promise.all(shapes.map((shape) => run(name, shape)));
+}
+process.stdout.write(`${passed} passed, ${failed} failed\n`);
+process.exitCode = failed ? 1 : 0;
+
+/** Settings of the runs of a level, which go on at the same time. */
+function shapesOf(name) {
+  if (name !== 'e2e') return [{}];
+  return [{ HANGAR_TEST_SHAPE: 'standalone' }, { HANGAR_TEST_SHAPE: 'apart' }];
+}
+
+/** One run of jest; what it printed is shown at its end, whole, and counted. */
+async function run(name, shape) {
+  const title = [name, shape.HANGAR_TEST_SHAPE].filter(Boolean).join(', ');
+  process.stderr.write(`\n${title} tests\n`);
+  const child = spawn(
     node,
     [
       '--experimental-vm-modules',
@@ -30,18 +50,30 @@ for (const name of levels) {
     ],
     {
       cwd: root,
-      env: { ...env, HANGAR_TEST_LEVEL: name },
-      stdio: ['ignore', 'pipe', 'inherit'],
-      encoding: 'utf8',
-      maxBuffer: 256 * 1024 * 1024,
+      env: { ...env, ...shape, HANGAR_TEST_LEVEL: name },
+      stdio: ['ignore', 'pipe', shape.HANGAR_TEST_SHAPE ? 'pipe' : 'inherit'],
     },
   );
-  const line = /^(\d+) passed, (\d+) failed/m.exec(result.stdout);
-  process.stdout.write(result.stdout.replaceAll(/^\d+ passed, \d+ failed.*\n/gm, ''));
+  const texts = await Promise.all([textOf(child.stdout), textOf(child.stderr), ended(child)]);
+  const [stdout, stderr, status] = texts;
+  const line = /^(\d+) passed, (\d+) failed/m.exec(stdout);
+  if (shape.HANGAR_TEST_SHAPE) process.stderr.write(`\n${title} tests have ended\n${stderr}`);
+  process.stdout.write(stdout.replaceAll(/^\d+ passed, \d+ failed.*\n/gm, ''));
   passed += Number(line?.[1] ?? 0);
   // A run that ended without its line counts as a failure, whatever it printed before.
   failed += line ? Number(line[2]) : 1;
-  if (line && result.status !== 0 && Number(line[2]) === 0) failed += 1;
+  if (line && status !== 0 && Number(line[2]) === 0) failed += 1;
 }
-process.stdout.write(`${passed} passed, ${failed} failed\n`);
-process.exitCode = failed ? 1 : 0;
+
+async function textOf(stream) {
+  let text = '';
+  for await (const chunk of stream?.setEncoding('utf8') ?? []) text += chunk;
+  return text;
+}
+
+function ended(child) {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+}

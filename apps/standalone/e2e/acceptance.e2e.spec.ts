@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HangarClient } from '@hangar/client';
+import type { SessionDocument } from '@hangar/contracts';
 import { installHarness, type HarnessName } from '@hangar/harness-adapters';
 import type { PtyStream } from '@hangar/sandbox-drivers';
 import { HARNESS_CACHE, SHAPE, System, type ServiceIo } from './system.ts';
@@ -24,13 +25,23 @@ const HARNESSES: HarnessName[] = SHAPE === 'apart' ? ['pi'] : ['claude-code', 'c
 const TTL_MINUTES = 2;
 /** The lifetime, the 90 s after the last use, the ticker's 15 s, and room for a busy machine. */
 const REAL_MINUTES_MS_MAX = 270_000;
+/** How often something is looked at that takes minutes. */
+const LOOK_MS = 500;
+
+interface IdleStory {
+  idle: SessionDocument;
+  attached: SessionDocument;
+  attachedIdleMs: number;
+  later: SessionDocument;
+  laterAfterMs: number;
+}
 
 describe(`seed 000, section 8, on ${SHAPE}`, () => {
   let work: Workplace;
   let system: System;
   let client: HangarClient;
   let io: ServiceIo;
-  const terminals = new Map<string, PtyStream>();
+  const idleStories = new Map<string, Promise<IdleStory>>();
 
   /** One to be reaped, one to be idle, and one that is idle but for an open terminal. */
   const startWaiting = async (harness: HarnessName): Promise<void> => {
@@ -41,12 +52,27 @@ describe(`seed 000, section 8, on ${SHAPE}`, () => {
     ]);
     // Work that no turn's checkpoint has: only one taken before the destroy can hold it.
     await shell(client, `reaped-${harness}`, 'echo late >late.txt; echo late >>a.txt');
-    io ??= await system.io();
     const { sandbox_id } = await client.sessions.get(`attached-${harness}`);
     const ref = await system.sandboxRef(sandbox_id ?? '');
     const terminal = await io.pty(ref, { argv: ['sh'], cols: 80, rows: 24 });
     terminal.output.resume();
-    terminals.set(harness, terminal);
+    const story = idleStory(harness, terminal);
+    story.catch(() => undefined); // The test that waits for it tells.
+    idleStories.set(harness, story);
+  };
+
+  const suspends = (name: string): Promise<SessionDocument> =>
+    sessionWhere(client, name, (s) => s.state === 'SUSPENDED', REAL_MINUTES_MS_MAX, LOOK_MS);
+
+  /** The session with a terminal outlasts the one without; then its terminal is closed. */
+  const idleStory = async (harness: HarnessName, terminal: PtyStream): Promise<IdleStory> => {
+    const idle = await suspends(`idle-${harness}`);
+    const attached = await client.sessions.get(`attached-${harness}`);
+    const attachedIdleMs = Date.now() - Date.parse(attached.turns.at(-1)?.finished_at ?? '');
+    await terminal.close();
+    const closedAt = Date.now();
+    const later = await suspends(`attached-${harness}`);
+    return { idle, attached, attachedIdleMs, later, laterAfterMs: Date.now() - closedAt };
   };
 
   beforeAll(async () => {
@@ -58,6 +84,7 @@ describe(`seed 000, section 8, on ${SHAPE}`, () => {
     client = system.client();
     await defineEnvironment(client, work);
     // Their minutes pass while the other tests are at work.
+    io = await system.io();
     for (const harness of HARNESSES) await startWaiting(harness);
   }, 400_000);
 
@@ -195,12 +222,7 @@ describe(`seed 000, section 8, on ${SHAPE}`, () => {
   describe.each(HARNESSES)('with the real %s, some minutes later', (harness) => {
     it('3. A sandbox destroyed by the reaper leaves a checkpoint taken before the destroy.', async () => {
       const name = `reaped-${harness}`;
-      const reaped = await sessionWhere(
-        client,
-        name,
-        (s) => s.state === 'SUSPENDED',
-        REAL_MINUTES_MS_MAX,
-      );
+      const reaped = await suspends(name);
       expect(reaped.state_reason).toContain('end of its lifetime');
       const newest = reaped.checkpoints.at(-1);
       expect(newest).toMatchObject({ reason: 'suspend', complete: true });
@@ -227,27 +249,12 @@ describe(`seed 000, section 8, on ${SHAPE}`, () => {
     }, 330_000);
 
     it('4. Idle sessions suspend after idle_minutes; attached terminals keep them alive.', async () => {
-      const idle = await sessionWhere(
-        client,
-        `idle-${harness}`,
-        (s) => s.state === 'SUSPENDED',
-        REAL_MINUTES_MS_MAX,
-      );
-      expect(idle.state_reason).toContain('idle for 1 minute');
-      const attached = await client.sessions.get(`attached-${harness}`);
-      expect(attached.state).toBe('IDLE');
-      const idleMs = Date.now() - Date.parse(attached.turns.at(-1)?.finished_at ?? '');
-      expect(idleMs).toBeGreaterThan(60_000);
-      await terminals.get(harness)?.close();
-      const closedAt = Date.now();
-      const later = await sessionWhere(
-        client,
-        `attached-${harness}`,
-        (s) => s.state === 'SUSPENDED',
-        REAL_MINUTES_MS_MAX,
-      );
-      expect(later.checkpoints.at(-1)).toMatchObject({ reason: 'suspend', complete: true });
-      expect(Date.now() - closedAt).toBeGreaterThan(59_000);
+      const seen = await idleStories.get(harness);
+      expect(seen?.idle.state_reason).toBe('idle for 1 minute');
+      expect(seen?.attached.state).toBe('IDLE');
+      expect(seen?.attachedIdleMs).toBeGreaterThan(60_000);
+      expect(seen?.later.checkpoints.at(-1)).toMatchObject({ complete: true });
+      expect(seen?.laterAfterMs).toBeGreaterThan(59_000);
     }, 600_000);
   });
 

@@ -80,6 +80,7 @@ export async function sessionWhere(
   ref: string,
   condition: (s: SessionDocument) => boolean,
   withinMs = 60_000,
+  everyMs = 50,
 ): Promise<SessionDocument> {
   const deadline = Date.now() + withinMs;
   for (;;) {
@@ -87,7 +88,7 @@ export async function sessionWhere(
     if (condition(session)) return session;
     if (Date.now() > deadline)
       throw new Error(`not reached: ${JSON.stringify(session, null, 1).slice(0, 4000)}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }
 

@@ -32,7 +32,10 @@ export async function exportCheckpoint(
   return Readable.from(blocks(), { objectMode: false });
 }
 
-/** A ustar header of a regular file; names are short and sizes below 8 GiB. */
+/** Larger sizes are written in base 256, as GNU tar does and every tar reads. */
+const OCTAL_SIZE_MAX = 8 ** 11 - 1;
+
+/** A ustar header of a regular file; names are short. */
 function header(name: string, size: number): Buffer {
   const block = Buffer.alloc(BLOCK_BYTES);
   const octal = (value: number, width: number): string =>
@@ -41,7 +44,11 @@ function header(name: string, size: number): Buffer {
   block.write(octal(0o600, 8), 100);
   block.write(octal(0, 8), 108);
   block.write(octal(0, 8), 116);
-  block.write(octal(size, 12), 124);
+  if (size <= OCTAL_SIZE_MAX) block.write(octal(size, 12), 124);
+  else {
+    block[124] = 0x80;
+    block.writeBigUInt64BE(BigInt(size), 128);
+  }
   block.write(octal(0, 12), 136);
   block.write(' '.repeat(8), 148);
   block.write('0', 156);

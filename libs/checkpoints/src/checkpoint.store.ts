@@ -114,6 +114,8 @@ async function rewrap(parts: SealedParts): Promise<number> {
       if (data_key === manifest.data_key) continue;
       await parts.writeManifest(place, { ...manifest, data_key });
       changed += 1;
+      // Deleted meanwhile: without its parts the manifest would be a checkpoint of nothing.
+      if (!(await parts.hasSet(place, manifest))) await parts.remove(place);
     } catch (error) {
       if (!(error instanceof HangarError) || error.code !== 'invalid') throw error;
       failures.push(error);

@@ -129,6 +129,11 @@ export class SealedParts {
     return manifest;
   }
 
+  async hasSet(prefix: string, { set }: Manifest): Promise<boolean> {
+    for await (const { key } of this.blobs.list(`${prefix}${set}/`)) return key !== '';
+    return false;
+  }
+
   /** Where a manifest lies below a prefix. */
   async *places(prefix: string): AsyncGenerator<string> {
     for await (const { key } of this.blobs.list(prefix))

@@ -11,6 +11,8 @@ import type { CaptureReport, ChangesReport, PartName, UnchangedReport } from './
 
 /** Of entries that a report lists: more files than any checkout has that can be worked on. */
 const ENTRIES_MAX = 1_000_000;
+/** Commits that a bundle builds on; a work has one or two, whatever its history is. */
+const PREREQUISITES_MAX = 10_000;
 const CHARACTERS_MAX = 64 * 1024;
 /** A part that no cap is for is a description: of refs, of paths, of changes. */
 const DESCRIPTION_BYTES_MAX = 64 * 1024 * 1024;
@@ -67,7 +69,7 @@ const captureReport = z.object({
   head: objectId.nullable(),
   head_ref: text.nullable(),
   base: objectId.nullable(),
-  prerequisites: z.array(objectId).max(ENTRIES_MAX),
+  prerequisites: z.array(objectId).max(PREREQUISITES_MAX),
   parts: z.array(part).max(PART_NAMES.length),
   complete: z.boolean(),
   skipped: z.array(skipped).max(ENTRIES_MAX),

@@ -48,7 +48,7 @@ export function prepareAppend(
 function prepareEvent(event: NewEvent, validate: Validate): PreparedEvent {
   checkEventType(event.type);
   validate(event.type, event.data);
-  const text = JSON.stringify(event.data);
+  const text = storable(event.data);
   if (Buffer.byteLength(text) > EVENT_BYTES_MAX) {
     throw new HangarError('invalid', `${event.type} is larger than ${EVENT_BYTES_MAX} bytes`, {
       hint: 'Put large content into a blob and its key into the event.',
@@ -61,4 +61,20 @@ function prepareEvent(event: NewEvent, validate: Validate): PreparedEvent {
     text,
     data: JSON.parse(text) as JsonObject,
   };
+}
+
+/** As JSON writes a zero byte and half of a surrogate pair; also, rarely, text that only looks so. */
+const UNSTORABLE = /\\u(?:0000|d[89a-f])/;
+
+/**
+ * What an agent prints may hold a zero byte or half a character. JSON carries both; text and jsonb
+ * columns of read models refuse them, and one such event would stop a read model for good. They
+ * are replaced where everything is recorded, so no reader has to know.
+ */
+function storable(data: object): string {
+  const text = JSON.stringify(data);
+  if (!UNSTORABLE.test(text)) return text;
+  return JSON.stringify(data, (_name, value: unknown) =>
+    typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\uFFFD') : value,
+  );
 }

@@ -7,6 +7,7 @@ import type { EventStore } from './event-store.ts';
 import { createNatsWake } from './jetstream/wake.ts';
 import { createPostgresEventStore } from './postgres/event-store.ts';
 import { migrateEventLog } from './postgres/migrate.ts';
+import { inTransaction } from './postgres/transaction.ts';
 import { PRESENCE_TABLE } from './presence.ts';
 import type { Wake } from './wake.ts';
 
@@ -59,7 +60,7 @@ export async function connectLog(address: LogAddress): Promise<LogConnection> {
   try {
     await atFirst(async () => {
       await migrateEventLog(pool);
-      await pool.query(PRESENCE_TABLE).catch(ignoreRace);
+      await makeTable(pool, PRESENCE_TABLE);
     });
     nats = await atFirst(() =>
       connect({
@@ -101,14 +102,29 @@ async function atFirst<T>(attempt: () => Promise<T>): Promise<T> {
     try {
       return await attempt();
     } catch (error) {
-      if (performance.now() > deadline) throw error;
+      if (performance.now() > deadline || isRefusal(error)) throw error;
       await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS));
     }
   }
 }
 
-/** Two services that start together may both make the table; one of them is told so. */
-function ignoreRace(error: unknown): void {
-  const code = (error as { code?: string }).code;
-  if (code !== '23505' && code !== '42P07') throw error;
+/** A wrong name or password stays wrong, however long one waits. */
+function isRefusal(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  const isLogin = typeof code === 'string' && (code.startsWith('28') || code === '3D000');
+  return isLogin || (error as Error).name === 'AuthorizationError';
+}
+
+/** A number of our own for the advisory lock. */
+const TABLE_LOCK = 4_701_002;
+
+/**
+ * Runs a `create table if not exists`. Replicas that start together may all find it missing, and
+ * Postgres tells all but one of them of a conflict, in several ways: so they take turns.
+ */
+export async function makeTable(pool: pg.Pool, sql: string): Promise<void> {
+  await inTransaction(pool, async (tx) => {
+    await tx.query('select pg_advisory_xact_lock($1)', [TABLE_LOCK]);
+    await tx.query(sql);
+  });
 }

@@ -73,5 +73,5 @@ export {
   type AggregateOptions,
   type Executed,
 } from './aggregate.ts';
-export { connectLog, type LogAddress, type LogConnection } from './connect.ts';
+export { connectLog, makeTable, type LogAddress, type LogConnection } from './connect.ts';
 export { createPresence, type Presence } from './presence.ts';

@@ -17,9 +17,8 @@ if [ -z "$url" ]; then
   exit 0
 fi
 reference=
-# With a mirror the remote is asked for what is new, also where all of it could be copied.
-[ -n "$mirror" ] && [ -d "$mirror/objects" ] &&
-  reference="--no-local --reference-if-able $mirror"
+# What a mirror of the remote has is borrowed from there; the remote is asked for what is new.
+[ -z "$mirror" ] || [ ! -e "$mirror/fed" ] || reference="--reference-if-able $mirror"
 export GIT_TERMINAL_PROMPT=0
 if [ -n "$base" ]; then
   if ! git clone -q $reference --branch "$base" -- "$url" "$work" 2>"$HOME/.hangar/clone.err"; then

@@ -21,6 +21,7 @@ import {
   createEffectRunner,
   createPresence,
   createRelay,
+  makeTable,
   parkedError,
   type LogConnection,
   type Presence,
@@ -29,6 +30,7 @@ import { eventSubjects } from '@hangar/messaging/jetstream';
 import type { SandboxDriver } from '@hangar/sandbox-drivers';
 import { activityObserver, type Activity } from './activity.ts';
 import { createEnvironmentController, createEnvironments } from './environment.service.ts';
+import { createMirrors, type Mirrors } from './mirrors.ts';
 import { sandboxPolicy } from './sandbox.policy.ts';
 import { createReaper } from './sandbox.reaper.ts';
 import {
@@ -57,6 +59,8 @@ export interface SandboxesOptions {
     http2: ServerOptions;
     onListening?(port: number): void;
   };
+  /** Where copies of remotes are kept, on the file system of the sandboxes; without it, none are. */
+  mirrorsDirectory?: string;
   installHarness(name: string, log: (line: string) => void): Promise<string>;
   revealSecrets(owner: string, names: string[]): Promise<Record<string, string>>;
   now?(): Date;
@@ -75,6 +79,7 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
   readonly #options: SandboxesOptions;
   readonly #parts: Part[] = [];
   #io: IoServer | undefined;
+  #mirrors: Mirrors | undefined;
 
   constructor(options: SandboxesOptions) {
     this.#options = options;
@@ -84,17 +89,25 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
     const { log, driver, instance, ttlMinutes, onError } = this.#options;
     const { pool, nats, wake } = log;
     const now = this.#options.now ?? (() => new Date());
-    await pool.query(SANDBOX_INDEX_TABLE);
+    await makeTable(pool, SANDBOX_INDEX_TABLE);
     const store = log.store(['sandbox', 'environment']);
     const presence = createPresence(pool);
     const sandboxes = createSandboxes(pool, store);
     const environments = createEnvironments(pool, store);
+    const mirrors = createMirrors({
+      directory: this.#options.mirrorsDirectory ?? null,
+      driver,
+      now,
+      onError,
+    });
+    this.#mirrors = mirrors;
     const worker = createSandboxWorker({
       ...this.#options,
       now,
       sandboxes,
       environments,
       forgetPresence: presence.forget,
+      mirrors,
       sandboxesAhead: (id) => sandboxesAhead(pool, id),
     });
     this.#io = await serveIo(this.#options, presence);
@@ -128,7 +141,16 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
         attemptsMax: Number.MAX_SAFE_INTEGER,
         onError: (error) => onError(error),
       }),
-      createReaper({ pool, sandboxes, driver, presence, ttlMinutes, now, onError }),
+      createReaper({
+        pool,
+        sandboxes,
+        driver,
+        presence,
+        ttlMinutes,
+        isOwn: mirrors.isFeeding,
+        now,
+        onError,
+      }),
       createEnvironmentController({ nats, environments, onError }),
     );
     for (const part of this.#parts) part.start();
@@ -136,6 +158,7 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
 
   async onApplicationShutdown(): Promise<void> {
     for (const part of this.#parts.toReversed()) await part.stop();
+    await this.#mirrors?.close();
     await this.#io?.close();
   }
 }

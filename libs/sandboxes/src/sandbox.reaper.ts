@@ -11,6 +11,8 @@ export interface ReaperOptions {
   driver: SandboxDriver;
   presence: Presence;
   ttlMinutes: number;
+  /** Sandboxes of hangar's own that no session owns. */
+  isOwn(sandboxId: string): boolean;
   intervalMs?: number;
   now(): Date;
   onError(error: unknown): void;
@@ -55,7 +57,7 @@ export function createReaper(options: ReaperOptions): Reaper {
     const jobs: (() => Promise<void>)[] = [
       ...rows.map((row) => () => compare(options, row, found.get(row.sandbox_id)?.status ?? null)),
       ...[...found.values()]
-        .filter((each) => !known.has(each.id))
+        .filter((each) => !known.has(each.id) && !options.isOwn(each.id))
         .map((each) => () => removeOrphan(options, each.id, each.createdAt)),
     ];
     await sideBySide(jobs, onError);

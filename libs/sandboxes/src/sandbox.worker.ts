@@ -4,6 +4,7 @@ import type { SandboxDriver, SandboxRef, SandboxSpec } from '@hangar/sandbox-dri
 import { createRedactor } from '@hangar/service-kit';
 import { CHECKOUT_SCRIPT, localRemote } from './checkout.ts';
 import { loadRecipe, type Environments } from './environment.service.ts';
+import { MIRROR, type Mirrors } from './mirrors.ts';
 import type { SandboxCommand } from './sandbox.decider.ts';
 import type { Sandboxes } from './sandbox.service.ts';
 import type { SandboxRequest } from './sandbox.ts';
@@ -19,6 +20,7 @@ export interface WorkerOptions {
   /** Values of the owner's secrets, for set-up commands. */
   revealSecrets(owner: string, names: string[]): Promise<Record<string, string>>;
   forgetPresence(sandboxId: string): Promise<void>;
+  mirrors: Mirrors;
   /** How many sandboxes asked for before this one are not over yet [X6]. */
   sandboxesAhead(sandboxId: string): Promise<number>;
   activeMax: number;
@@ -129,14 +131,19 @@ async function provision(
     (line) => void progress('harness', line).catch(() => undefined),
   );
   await progress('starting', 'starting the sandbox');
-  const spec = specOf(request, recipe, harnessDirectory);
+  const mirror = request.repo ? await options.mirrors.open(request.owner, request.repo) : null;
+  const spec = specOf(request, recipe, harnessDirectory, mirror);
   const ref = await driver.create(spec, signal);
   const status = await driver.get(request.sandbox_id);
   if (status?.phase !== 'ready')
     throw new HangarError('unavailable', 'the sandbox ended right after it was started');
   const { paths } = status;
   const cwd = request.cwd.replace(/^\/workspace(?=\/|$)/, paths.workspace);
-  await checkOut(options, request, recipe, ref, cwd, progress, signal);
+  const mirrorInside = mirror === null ? '' : (paths.mounts[MIRROR] ?? MIRROR);
+  const isSettled = recipe.setup.length === 0;
+  const place = { ref, cwd, mirror: mirrorInside, isSettled };
+  await checkOut(options, request, place, progress, signal);
+  if (request.repo) options.mirrors.feed(request.owner, request.repo, recipe);
   await setUp(options, request, recipe, ref, cwd, progress, signal);
   return {
     place: {
@@ -153,7 +160,12 @@ async function provision(
   };
 }
 
-function specOf(request: SandboxRequest, recipe: Recipe, harnessDirectory: string): SandboxSpec {
+function specOf(
+  request: SandboxRequest,
+  recipe: Recipe,
+  harnessDirectory: string,
+  mirror: string | null,
+): SandboxSpec {
   const remote = request.repo ? localRemote(request.repo) : null;
   const { memory_mb, cpus, pids } = recipe.resources;
   return {
@@ -165,6 +177,7 @@ function specOf(request: SandboxRequest, recipe: Recipe, harnessDirectory: strin
     mounts: [
       { source: harnessDirectory, target: HARNESS_ROOT, readOnly: true },
       ...(remote ? [{ source: remote, target: remote, readOnly: true }] : []),
+      ...(mirror ? [{ source: mirror, target: MIRROR, readOnly: true }] : []),
       ...recipe.mounts.map((m) => ({
         source: m.source,
         target: m.target,
@@ -182,16 +195,14 @@ function specOf(request: SandboxRequest, recipe: Recipe, harnessDirectory: strin
 async function checkOut(
   { driver }: WorkerOptions,
   request: SandboxRequest,
-  recipe: Recipe,
-  ref: SandboxRef,
-  cwd: string,
+  place: { ref: SandboxRef; cwd: string; mirror: string; isSettled: boolean },
   progress: (phase: string, text: string) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   const { repo = '', base_branch = '', branch, purpose } = request;
+  const { ref, cwd, mirror } = place;
   if (repo) await progress('cloning', `cloning ${withoutUserinfo(repo)}`);
-  const mirror = '';
-  const settled = recipe.setup.length === 0 ? 'settled' : '';
+  const settled = place.isSettled ? 'settled' : '';
   const values = [repo, base_branch, branch, cwd, purpose, mirror, settled];
   const argv = ['sh', '-c', CHECKOUT_SCRIPT, 'checkout', ...values];
   const done = await runCommand(driver, ref, {

@@ -10,6 +10,7 @@ import {
   createConsumer,
   createPresence,
   createRelay,
+  makeTable,
   parkedError,
   type Consumer,
   type LogConnection,
@@ -46,7 +47,7 @@ class SessionsRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
   async onApplicationBootstrap(): Promise<void> {
     const { log, settings, onError, now = () => new Date() } = this.#options;
     const { pool, nats, wake } = log;
-    await pool.query(SESSION_NAME_TABLE);
+    await makeTable(pool, SESSION_NAME_TABLE);
     const presence = createPresence(pool);
     const store = log.store(['session']);
     const sessions = createSessions({ pool, store, presence, settings });

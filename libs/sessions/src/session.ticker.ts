@@ -43,10 +43,14 @@ export function createSessionTicker(options: TickerOptions): TimerRunner {
       const { events } = command
         ? await sessions.execute(id, command, { meta, tx })
         : { events: [] };
-      if (events.length === 0) await rearm(tx, timer, id, state);
+      const { state: after } = events.length ? await sessions.load(id, tx) : { state };
+      if (after) await rearm(tx, timer, id, after);
     };
 
-  /** Nothing came of it (activity moved, a checkpoint is being taken): look again later. */
+  /**
+   * What is still wanted is looked at again later: nothing came of it (activity moved, a checkpoint
+   * is being taken), or something else did. One that was armed anew is left as it is.
+   */
   const rearm = async (
     tx: Transaction,
     timer: DueTimer,

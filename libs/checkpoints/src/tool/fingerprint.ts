@@ -59,9 +59,10 @@ export function computeFingerprint(input: FingerprintInput): string {
   );
   const tracked: string[] = [];
   for (const file of scan?.files.values() ?? []) {
-    // The index entry above says all there is to say of a clean file.
-    if (file.statClean) continue;
     const { stat } = file;
+    // The index entry above says all there is to say of a clean file, unless its mode is odd: git
+    // does not tell a chmod in the second in which it last looked.
+    if (file.statClean && stat === null) continue;
     tracked.push(
       stat === null || file.kind === 'directory'
         ? `${file.kind} ${file.path}`

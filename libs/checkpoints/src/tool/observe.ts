@@ -75,9 +75,9 @@ export async function observe(
   listing.catch(() => undefined);
   const entries = index?.entries ?? [];
   const changing = index ? findChanged(shadow, index, seconds) : Promise.resolve(new Set<string>());
-  const unkept: Promise<Unkept> = options.conversions
-    ? findUnkept(shadow, entryDirectories(entries))
-    : Promise.resolve({ ignored: { count: 0, paths: [] }, warnings: [], odd: [] });
+  const unkept: Promise<Unkept> = findUnkept(shadow, entryDirectories(entries), {
+    ignored: options.conversions,
+  });
   unkept.catch(() => undefined);
   const files = collectStateFiles(repository, warnings);
   const conversation = listConversation(home, request.conversation_directories);

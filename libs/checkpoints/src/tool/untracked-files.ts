@@ -78,11 +78,15 @@ export interface Unkept extends Reported {
   odd: string[];
 }
 
-/** What needs a look at every directory: for a capture's reports, not for a fingerprint. */
-export async function findUnkept(shadow: Shadow, directories: readonly string[]): Promise<Unkept> {
+/** What needs a look at every directory; the ignored paths are for a capture's reports only. */
+export async function findUnkept(
+  shadow: Shadow,
+  directories: readonly string[],
+  wanted: { ignored: boolean },
+): Promise<Unkept> {
   const found: Unkept = { ignored: { count: 0, paths: [] }, warnings: [], odd: [] };
   await Promise.all([
-    noteIgnoredPaths(shadow, found),
+    wanted.ignored ? noteIgnoredPaths(shadow, found) : undefined,
     noteOddFiles(shadow.work, directories, found),
   ]);
   return found;

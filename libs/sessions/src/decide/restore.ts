@@ -2,6 +2,7 @@ import type { Continuity, Omission, SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
 import { heldSandbox, type Session, type SessionCheckpoint } from '../session.ts';
 import { always, fail, inOrder, newest, raise, turnOrIdle, type Step } from './steps.ts';
+import { counted } from '../counted.ts';
 
 /** With a sandbox attached: what there is to restore, else the start of the work. */
 export const restoreOrStart =
@@ -65,8 +66,10 @@ const resumed =
     const lost = continuity.losses.length > 0 || turnsOlder > 0;
     const text =
       `resumed from ${checkpointId || 'nothing'}` +
-      (turnsOlder > 0 ? `, ${turnsOlder} turns older` : '') +
-      (continuity.losses.length ? `; ${continuity.losses.length} things were not restored` : '');
+      (turnsOlder > 0 ? `, ${counted(turnsOlder, 'turn')} older` : '') +
+      (continuity.losses.length
+        ? `; not restored: ${counted(continuity.losses.length, 'thing')}`
+        : '');
     return inOrder(
       s,
       always({

@@ -5,6 +5,7 @@ import { mayIdle, wantsInterval } from '../session.timers.ts';
 import { ended, stillActive } from './lifecycle.ts';
 import { suspended } from './sandbox.ts';
 import { always, checkpointDue, inOrder, isLimited, release } from './steps.ts';
+import { counted } from '../counted.ts';
 
 function suspend(
   s: Session,
@@ -62,7 +63,7 @@ export function suspendIfIdle(
   const since =
     data.last_active_at && data.last_active_at > phase.since ? data.last_active_at : phase.since;
   if (minutesBetween(since, now) < s.idle_minutes) return [];
-  const reason = `idle for ${s.idle_minutes} minutes`;
+  const reason = `idle for ${counted(s.idle_minutes, 'minute')}`;
   return suspend(s, { reason, automatic: true, force: false }, now);
 }
 

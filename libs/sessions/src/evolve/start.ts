@@ -1,10 +1,12 @@
 import type { SessionEvents } from '@hangar/contracts';
 import { heldSandbox, type Session } from '../session.ts';
 import { idle, withNotes, type Named } from './parts.ts';
+import { counted } from '../counted.ts';
 
 function resumed(s: Session, d: SessionEvents['SessionResumed']): Session {
   const cards = s.attention.filter((c) => c.kind === 'lost_state').map((c) => c.text);
-  const older = d.turns_older > 0 ? [`the restored state is ${d.turns_older} turns older`] : [];
+  const older =
+    d.turns_older > 0 ? [`the restored state is ${counted(d.turns_older, 'turn')} older`] : [];
   const losses = d.continuity.losses.map((l) => (l.path ? `${l.path}: ${l.reason}` : l.reason));
   const used = s.checkpoints.findIndex((c) => c.id === d.checkpoint_id);
   return {

@@ -92,7 +92,7 @@ const RULES: Record<string, Row> = {
     ],
     ['!not_found', 'not created', 'DELETED'],
     [
-      'CheckpointMissed SandboxReleaseRequested SessionArchived',
+      'CheckpointMissed SandboxReleaseRequested CheckpointsDropped SessionArchived',
       'IDLE, a checkpoint is being taken',
     ],
     ['CheckpointsDropped SessionArchived', 'SUSPENDED'],
@@ -111,7 +111,7 @@ const RULES: Record<string, Row> = {
     ],
     ['!not_found', 'not created'],
     [
-      'CheckpointMissed SandboxReleaseRequested SessionDeleted',
+      'CheckpointMissed SandboxReleaseRequested CheckpointsDropped SessionDeleted',
       'IDLE, a checkpoint is being taken',
     ],
     ['CheckpointsDropped SessionDeleted', 'SUSPENDED'],
@@ -128,11 +128,6 @@ const RULES: Record<string, Row> = {
       'RESUMING',
       'RESUMING, restoring',
     ],
-    [
-      'CheckpointMissed SandboxReleaseRequested SessionDeleted',
-      'IDLE, a checkpoint is being taken',
-      'ACTIVE, ended',
-    ],
     ['!not_found', 'not created'],
     [
       'TurnCancelRequested MessageFailed TurnFinished CheckpointMissed SandboxReleaseRequested SessionDeleted',
@@ -145,6 +140,8 @@ const RULES: Record<string, Row> = {
     ['TurnFinished CheckpointMissed SandboxReleaseRequested SessionDeleted', 'ACTIVE, cancelling'],
     [
       'CheckpointMissed SandboxReleaseRequested CheckpointsDropped SessionDeleted',
+      'IDLE, a checkpoint is being taken',
+      'ACTIVE, ended',
       'SUSPENDING, saving',
     ],
     ['CheckpointsDropped SessionDeleted', 'SUSPENDED'],
