@@ -116,7 +116,7 @@ describe(`nothing is lost (${SHAPE})`, () => {
       expect([type, await countOf('talk', type)]).toEqual([type, 1]);
   }, 120_000);
 
-  it('it comes back in the middle of a turn and goes on from where it was, twice', async () => {
+  it('comes back in the middle of a turn and goes on from where it was, twice', async () => {
     const session = await create('listen');
     const file = (name: string): string => onDisk(session, `workspace/app/${name}.txt`);
     const message =
@@ -158,6 +158,7 @@ describe(`nothing is lost (${SHAPE})`, () => {
     const session = await held('wiped');
     await client.sessions.send('wiped', { message: '[[ say: after it ]]' });
     await system.kill();
+    await system.kill('servers');
     await rm(join(system.state, 'nats', 'store'), { recursive: true });
     await letGo(session);
     await system.up();
@@ -193,6 +194,21 @@ describe(`nothing is lost (${SHAPE})`, () => {
     await until('it is removed', async () => !existsSync(system.sandboxDirectory(orphan)));
     expect((await client.sessions.get('gone')).sandbox_id).toBe(sandbox_id);
     expect(await shell(client, 'gone', 'cat kept.txt')).toBe('kept\n');
+  }, 120_000);
+
+  it('hangar is stopped: idle sessions are saved by the one process, turns go on without it', async () => {
+    const idle = await create('stopped', '[[ run: echo kept >kept.txt ;; say: done ]]');
+    const session = await held('going-on');
+    await system.stop('SIGINT');
+    const isThere = (s: SessionDocument): boolean =>
+      existsSync(system.sandboxDirectory(s.sandbox_id ?? ''));
+    // Services of their own cannot know that it is all of hangar that stops.
+    expect([isThere(idle), isThere(session)]).toEqual([SHAPE === 'apart', true]);
+    await letGo(session);
+    await system.up();
+    expect((await rests('going-on', 1)).turns).toMatchObject([{ summary: 'let go' }]);
+    await client.sessions.open('stopped', { waitSeconds: WAIT_SECONDS });
+    expect(await shell(client, 'stopped', 'cat kept.txt')).toBe('kept\n');
   }, 120_000);
 
   it('a sandbox that cannot be asked is not replaced, and nothing is lost [S5]', async () => {

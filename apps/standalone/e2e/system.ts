@@ -108,9 +108,12 @@ export class System {
     }
   }
 
-  /** Ends processes the hard way; all of them when none is named. */
+  /**
+   * Ends processes the hard way; hangar's own when none is named. The process that keeps the servers
+   * of the shape apart is not one of them: there Postgres and NATS are somebody else's.
+   */
   async kill(...names: ProcessName[]): Promise<void> {
-    const victims = names.length ? names : this.names();
+    const victims = names.length ? names : this.names().filter((name) => name !== 'servers');
     await Promise.all(
       victims.map(async (name) => {
         const child = this.#processes.get(name);
@@ -123,12 +126,13 @@ export class System {
     );
   }
 
-  async stop(): Promise<void> {
+  /** Asks every process to end, one after the other, the servers last. */
+  async stop(signal: 'SIGTERM' | 'SIGINT' = 'SIGTERM'): Promise<void> {
     for (const name of this.names().toReversed()) {
       const child = this.#processes.get(name);
       if (!child || child.exitCode !== null) continue;
       const gone = once(child, 'exit');
-      child.kill('SIGTERM');
+      child.kill(signal);
       await gone;
       this.#processes.delete(name);
     }
@@ -136,6 +140,7 @@ export class System {
 
   /** Stops everything, also sandboxes that outlived it, and removes the state. */
   async dispose(): Promise<void> {
+    await this.kill();
     await this.stop();
     const driver = await this.#driver();
     for (const { id } of await driver.list()) await driver.destroy(id);

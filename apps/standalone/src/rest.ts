@@ -27,7 +27,7 @@ export async function putToRest(config: Config): Promise<Rested> {
   });
   const live = async (): Promise<string[]> => {
     const { rows } = await log.pool.query<{ session_id: string }>(
-      `select session_id from sandbox_index where status in ('provisioning', 'ready', 'destroying')`,
+      `select distinct session_id from sandbox_index where status in ('provisioning', 'ready', 'destroying')`,
     );
     return rows.map((row) => row.session_id);
   };

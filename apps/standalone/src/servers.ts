@@ -34,6 +34,8 @@ const NATS_USER = 'hangar';
 export async function startServers(config: Config, onProblem: OnProblem): Promise<Servers> {
   await mkdir(config.state, { recursive: true });
   const keys = await loadKeys(config.state, config.token);
+  // What can fail without a server to stop again comes first.
+  const ioPort = await choosePort(0, join(config.state, 'io-port'));
   const [database, bus] = await Promise.allSettled([
     ownPostgres(config, keys, onProblem),
     ownNats(config, keys, onProblem),
@@ -44,7 +46,6 @@ export async function startServers(config: Config, onProblem: OnProblem): Promis
     throw database.status === 'rejected' ? database.reason : (bus as PromiseRejectedResult).reason;
   }
   const [postgres, nats] = [database.value?.server, bus.value?.server];
-  const ioPort = await choosePort(0, join(config.state, 'io-port'));
   return {
     adminToken: keys.adminToken,
     warnings: nats?.warning ? [nats.warning] : [],

@@ -62,7 +62,8 @@ export async function startStack(
     const url = gateway.status === 'fulfilled' ? gateway.value.url : null;
     return { url: url ?? '', adminToken, warnings, config, parts };
   } catch (error) {
-    for (const part of parts.toReversed()) await part.close();
+    // One that does not close must not keep the others open, nor hide why the start failed.
+    for (const part of parts.toReversed()) await part.close().catch(() => undefined);
     throw error;
   }
 }

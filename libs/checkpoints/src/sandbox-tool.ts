@@ -6,6 +6,8 @@ import type { SandboxIo, SandboxRef } from '@hangar/sandbox-drivers';
 const REPORT_BYTES_MAX = 32 * 1024 * 1024;
 const STDERR_BYTES_MAX = 16 * 1024;
 const TOOL = 'hangar-checkpoint.mjs';
+/** Tens of thousands of paths live until the end: collecting them again and again is for nothing. */
+const NODE_FLAGS = ['--max-semi-space-size=32'];
 
 /** The tool said no, with a code of its own; trying again gives the same. */
 export class ToolRefusal extends Error {
@@ -36,7 +38,7 @@ export async function callTool(
   options: { timeoutMs: number; signal: AbortSignal },
 ): Promise<object> {
   const stream = await io.exec(refOf(place), {
-    argv: [place.node, `${place.tools}/${TOOL}`, verb],
+    argv: [place.node, ...NODE_FLAGS, `${place.tools}/${TOOL}`, verb],
     cwd: place.home,
     stdin: Buffer.from(JSON.stringify(request)),
     quiet: true,

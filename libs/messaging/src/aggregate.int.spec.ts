@@ -22,6 +22,7 @@ const newId = (): string => `agg-${(next += 1)}`;
 beforeAll(async () => {
   database = await createTestDatabase();
   pool = new pg.Pool({ connectionString: database.url, max: 20 });
+  pool.on('error', () => undefined);
   await pool.query('create table counted (id text primary key, total integer not null)');
 });
 afterAll(async () => {

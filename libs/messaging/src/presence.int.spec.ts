@@ -14,6 +14,7 @@ const newId = (): string => `sbx-1a2b3c4d-${(next += 1)}`;
 beforeAll(async () => {
   database = await createTestDatabase();
   pool = new pg.Pool({ connectionString: database.url, max: 12 });
+  pool.on('error', () => undefined);
   // As replicas do that start together.
   await Promise.all(Array.from({ length: 8 }, () => makeTable(pool, PRESENCE_TABLE)));
   presence = createPresence(pool);

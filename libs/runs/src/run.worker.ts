@@ -106,7 +106,7 @@ class Execution {
       return this.#fail('vanished', 'the agent is not there any more', false);
     if (running === null) await this.#stopOthers(ref, request);
     const adapter = this.#options.adapter(request.harness);
-    const variables = await this.#options.runVariables(request.owner, request.environment);
+    const variables = await this.#variables(request);
     this.#redact = createRedactor(variables.secrets);
     const native = this.#spec(request, variables.envVars, 'native');
     const handoff = this.#spec(request, variables.envVars, 'handoff');
@@ -126,6 +126,17 @@ class Execution {
       end = await this.#drive(adapter, ref, spec, stop);
     }
     await this.#record(end, conversation, spec, stop);
+  }
+
+  /** A secret that the environment names and nobody has set is an answer, not a race. */
+  async #variables(request: RunRequest): ReturnType<WorkerOptions['runVariables']> {
+    try {
+      return await this.#options.runVariables(request.owner, request.environment);
+    } catch (error) {
+      if (!(error instanceof HangarError) || error.code !== 'conflict') throw error;
+      const { message, hint } = error;
+      throw new HangarError('invalid', hint ? `${message}; ${hint}` : message, { cause: error });
+    }
   }
 
   /** Which of this run's two possible processes the sandbox knows, dead or alive. */

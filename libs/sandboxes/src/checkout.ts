@@ -55,3 +55,6 @@ export function localRemote(repo: string): string | null {
   if (repo.startsWith('file://')) return decodeURIComponent(new URL(repo).pathname);
   return repo.startsWith('/') ? repo : null;
 }
+
+/** What git prints repeats the URL; a password in it is nobody's business, also one with an `@`. */
+export const withoutUserinfo = (text: string): string => text.replaceAll(/\/\/[^/\s]*@/g, '//');

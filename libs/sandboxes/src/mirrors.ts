@@ -3,7 +3,7 @@ import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HangarError, type Recipe } from '@hangar/contracts';
 import type { SandboxDriver } from '@hangar/sandbox-drivers';
-import { localRemote } from './checkout.ts';
+import { localRemote, withoutUserinfo } from './checkout.ts';
 import { runCommand } from './run-command.ts';
 
 /**
@@ -150,7 +150,10 @@ class FedMirrors {
       const done = await runCommand(driver, ref, { argv, timeoutMs, signal });
       signal.throwIfAborted();
       if (done.kind !== 'exited' || done.code !== 0)
-        throw new HangarError('unavailable', `a mirror could not be fed: ${done.output}`);
+        throw new HangarError(
+          'unavailable',
+          `a mirror could not be fed: ${withoutUserinfo(done.output)}`,
+        );
     } finally {
       await driver.destroy(id);
       this.feeding = null;

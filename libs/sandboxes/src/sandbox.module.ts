@@ -67,8 +67,10 @@ export interface SandboxesOptions {
   onError(error: unknown): void;
 }
 
-/** Starts and ends at work at once, those that wait for room among them. */
-const EFFECTS_MAX = 128;
+/** Starts at work at once, those that wait for room among them. */
+const STARTS_MAX = 128;
+/** Ends have places of their own: they are what the starts wait for. */
+const ENDS_MAX = 16;
 
 interface Part {
   start(): void;
@@ -135,9 +137,18 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
         pool,
         wake,
         instance: `${instance}-sandboxes`,
-        kinds: { [PROVISION]: worker.provision, [DESTROY]: worker.destroy },
-        concurrency: EFFECTS_MAX,
-        // Destroying is tried until it is done: a sandbox that cannot be asked is not gone.
+        kinds: { [PROVISION]: worker.provision },
+        concurrency: STARTS_MAX,
+        attemptsMax: Number.MAX_SAFE_INTEGER,
+        onError: (error) => onError(error),
+      }),
+      createEffectRunner({
+        pool,
+        wake,
+        instance: `${instance}-sandboxes`,
+        kinds: { [DESTROY]: worker.destroy },
+        concurrency: ENDS_MAX,
+        // Tried until it is done: a sandbox that cannot be asked is not gone.
         attemptsMax: Number.MAX_SAFE_INTEGER,
         onError: (error) => onError(error),
       }),

@@ -1,8 +1,8 @@
 import { HangarError, type Recipe, type SandboxPlace } from '@hangar/contracts';
 import { metaOfEffect, type LeasedEffect } from '@hangar/messaging';
 import type { SandboxDriver, SandboxRef, SandboxSpec } from '@hangar/sandbox-drivers';
-import { createRedactor } from '@hangar/service-kit';
-import { CHECKOUT_SCRIPT, localRemote } from './checkout.ts';
+import { createRedactor, redactShapes } from '@hangar/service-kit';
+import { CHECKOUT_SCRIPT, localRemote, withoutUserinfo } from './checkout.ts';
 import { loadRecipe, type Environments } from './environment.service.ts';
 import { MIRROR, type Mirrors } from './mirrors.ts';
 import type { SandboxCommand } from './sandbox.decider.ts';
@@ -62,20 +62,25 @@ export function createSandboxWorker(options: WorkerOptions): SandboxWorker {
     provision: async (effect, signal) => {
       const id = String(effect.payload['sandbox_id']);
       const { state } = await sandboxes.load(id);
-      if (state?.status !== 'provisioning') return;
       // One after the other: a person reads them as a story.
       let told: Promise<void> = Promise.resolve();
       const progress = (phase: string, text: string): Promise<void> =>
-        (told = told.then(() => tell(effect, { type: 'NoteProgress', data: { phase, text } })));
+        (told = told
+          // One that could not be told is the error of whoever told it, not of those after it.
+          .catch(() => undefined)
+          .then(() => tell(effect, { type: 'NoteProgress', data: { phase, text } })));
       try {
-        await waitForRoom(options, id, progress, signal);
-        const ready = await provision(options, state.request, progress, signal);
-        await tell(effect, { type: 'MarkReady', data: ready });
+        if (state?.status === 'provisioning') {
+          await waitForRoom(options, id, progress, signal);
+          const ready = await provision(options, state.request, progress, signal);
+          await tell(effect, { type: 'MarkReady', data: ready });
+        }
       } catch (error) {
         signal.throwIfAborted();
         const failure = HangarError.from(error);
-        const isTerminal = error instanceof StartFailure || failure.code === 'invalid';
-        if (!isTerminal && effect.attempt < PROVISION_ATTEMPTS_MAX) throw error;
+        const isTerminal = error instanceof StartFailure || ANSWERS.has(failure.code);
+        const isLast = isTerminal || effect.attempt >= PROVISION_ATTEMPTS_MAX;
+        if (!isLast && (await isWanted(sandboxes, id))) throw error;
         const phase = error instanceof StartFailure ? error.phase : 'starting';
         await tell(effect, { type: 'MarkFailed', data: { phase, reason: failure.message } });
       }
@@ -93,6 +98,9 @@ export function createSandboxWorker(options: WorkerOptions): SandboxWorker {
   };
 }
 
+const isWanted = async (sandboxes: Sandboxes, id: string): Promise<boolean> =>
+  (await sandboxes.load(id)).state?.status === 'provisioning';
+
 const ROOM_LOOK_MS = 1_000;
 
 /** At capacity the new one waits, visibly, with its place in the queue [X6]. */
@@ -106,16 +114,17 @@ async function waitForRoom(
     signal.throwIfAborted();
     const place = (await sandboxesAhead(id)) - activeMax + 1;
     if (place <= 0) return;
-    const { state } = await sandboxes.load(id);
-    if (state?.status !== 'provisioning')
+    if (!(await isWanted(sandboxes, id)))
       throw new StartFailure('queued', 'it is no longer wanted');
     await progress('queued', `all ${activeMax} places are taken; number ${place} in the queue`);
     await new Promise((resolve) => setTimeout(resolve, ROOM_LOOK_MS));
   }
 }
 
-/** Together with the effect runner's pauses about a minute: longer trouble is told to the person. */
-const PROVISION_ATTEMPTS_MAX = 4;
+/** With the effect runner's pauses (1, 2, 4 ... 32 s) a minute: longer trouble is told to the person. */
+const PROVISION_ATTEMPTS_MAX = 7;
+/** Errors that trying again would not change. */
+const ANSWERS: ReadonlySet<string> = new Set(['invalid', 'not_found', 'forbidden']);
 
 async function provision(
   options: WorkerOptions,
@@ -133,7 +142,9 @@ async function provision(
   await progress('starting', 'starting the sandbox');
   const mirror = request.repo ? await options.mirrors.open(request.owner, request.repo) : null;
   const spec = specOf(request, recipe, harnessDirectory, mirror);
-  const ref = await driver.create(spec, signal);
+  const ref = await driver
+    .create(spec, signal)
+    .catch((error: unknown) => clearStopped(driver, request.sandbox_id, error));
   const status = await driver.get(request.sandbox_id);
   if (status?.phase !== 'ready')
     throw new HangarError('unavailable', 'the sandbox ended right after it was started');
@@ -158,6 +169,15 @@ async function provision(
     expires_at: new Date(now().getTime() + ttlMinutes * 60_000).toISOString(),
     environment_version: version,
   };
+}
+
+/** One that ended while it was being started holds nothing yet: the next try makes it anew. */
+async function clearStopped(driver: SandboxDriver, id: string, error: unknown): Promise<never> {
+  if (!(error instanceof HangarError) || error.code !== 'conflict') throw error;
+  await driver.destroy(id);
+  throw new HangarError('unavailable', `the sandbox ended while it was started: ${error.message}`, {
+    cause: error,
+  });
 }
 
 function specOf(
@@ -215,8 +235,9 @@ async function checkOut(
     throw new StartFailure('cloning', `${withoutUserinfo(repo)} has no branch ${base_branch}`);
   if (done.kind === 'connection_lost' || done.kind === 'sandbox_gone')
     throw new HangarError('unavailable', 'the sandbox went away while cloning');
-  const text = withoutUserinfo(done.output).slice(-OUTPUT_CHARACTERS_MAX);
-  throw new StartFailure('cloning', `the repository could not be cloned: ${text}`);
+  const text = redactShapes(withoutUserinfo(done.output)).slice(-OUTPUT_CHARACTERS_MAX);
+  const late = done.kind === 'timed_out' ? ` within ${CLONE_MINUTES_MAX} minutes` : '';
+  throw new StartFailure('cloning', `the repository could not be cloned${late}: ${text}`);
 }
 
 async function setUp(
@@ -261,6 +282,3 @@ async function secretsOf(
     throw new StartFailure('setup', [failure.message, failure.hint].filter(Boolean).join('; '));
   }
 }
-
-/** Clone errors repeat the URL; a password in it is nobody's business. */
-const withoutUserinfo = (text: string): string => text.replaceAll(/\/\/[^/@\s]+@/g, '//');

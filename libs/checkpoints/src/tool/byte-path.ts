@@ -44,6 +44,20 @@ export const parentOf = (path: string): string => {
   return slash < 0 ? '' : path.slice(0, slash);
 };
 
+/**
+ * `parentOf` for many paths in order: neighbours mostly share theirs, which is then the very same
+ * string, found in sets and maps without being hashed again.
+ */
+export function parentsInOrder(): (path: string) => string {
+  let last = '';
+  return (path) => {
+    const slash = path.lastIndexOf('/');
+    if (slash < 0) return '';
+    if (slash !== last.length || !path.startsWith(last)) last = path.slice(0, slash);
+    return last;
+  };
+}
+
 /** Splits a NUL-terminated list as git prints it with -z. */
 export function splitNul(output: Buffer): string[] {
   if (output.length === 0) return [];

@@ -275,10 +275,15 @@ function recordTimes(
   for (const path of timedPaths(scan, content)) {
     const file = scan.files.get(path)!;
     const { stat } = file;
+    if (stat === null && file.statClean && file.entry) {
+      // Most files. Clean ones with another mode than 644 or 755 have been looked at (findUnkept).
+      seconds.push(file.entry.stat.mtimeSeconds);
+      nanos.push(file.entry.stat.mtimeNanos);
+      continue;
+    }
     const [whole, rest] = exactTime(work, file);
     seconds.push(whole);
     nanos.push(rest);
-    // Clean files with another mode than 644 or 755 have been looked at (findUnkept).
     if (!stat?.isFile()) continue;
     const mode = stat.mode & 0o7777;
     if (mode !== 0o644 && mode !== 0o755) modes.push([path, mode]);

@@ -6,7 +6,7 @@ import {
   writeFileSync,
   type BigIntStats,
 } from 'node:fs';
-import { joinPath, parentOf, toFs, toReport } from './byte-path.ts';
+import { joinPath, parentsInOrder, toFs, toReport } from './byte-path.ts';
 import type { GitState } from './git-state.ts';
 import {
   MODE_GITLINK,
@@ -83,11 +83,12 @@ async function buildEntries(
   const assumed = new Set(state.index.assume_unchanged);
   const dirty = new Map(state.index.dirty);
   const directories = directoryStates(work);
+  const parent = parentsInOrder();
   for (const entry of entries) {
     entry.skipWorktree = skipped.has(entry.path);
     entry.assumeUnchanged = assumed.has(entry.path);
     const plain = entry.stage === 0 && !entry.intentToAdd && entry.mode !== MODE_GITLINK;
-    if (!plain || directories.stateOf(parentOf(entry.path)) !== 'real') continue;
+    if (!plain || directories.stateOf(parent(entry.path)) !== 'real') continue;
     const stat = readStat(work, entry.path);
     const size = dirty.get(entry.path);
     if (stat !== null) entry.stat = size === undefined ? stat : { ...ZERO_STAT, size };

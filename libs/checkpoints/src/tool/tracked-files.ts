@@ -1,5 +1,5 @@
 import { lstatSync, utimesSync, writeFileSync, type Stats } from 'node:fs';
-import { joinPath, parentOf, splitNul, toFs, toText } from './byte-path.ts';
+import { joinPath, parentOf, parentsInOrder, splitNul, toFs, toText } from './byte-path.ts';
 import {
   MODE_GITLINK,
   MODE_LINK,
@@ -80,8 +80,9 @@ export async function findChanged(
 /** The directories of all entries, whether they are there or not. */
 export function entryDirectories(entries: readonly IndexEntry[]): string[] {
   const directories = new Set(['']);
+  const parent = parentsInOrder();
   for (const { path } of entries) {
-    for (let at = parentOf(path); !directories.has(at); at = parentOf(at)) directories.add(at);
+    for (let at = parent(path); !directories.has(at); at = parentOf(at)) directories.add(at);
   }
   return [...directories];
 }
@@ -104,13 +105,14 @@ export function scanTracked(
 ): TrackedScan {
   const { directories, stateOf, unreadable } = directoryStates(work);
   const scan: TrackedScan = { files: new Map(), directories, unreadable: [] };
+  const parent = parentsInOrder();
   for (const entry of entries) {
     const present = scan.files.get(entry.path);
     if (present) {
       present.gitlink ||= entry.mode === MODE_GITLINK;
       continue;
     }
-    const state = stateOf(parentOf(entry.path));
+    const state = stateOf(parent(entry.path));
     if (state === 'real' && changed && isTakenForClean(entry, changed)) {
       const kind = entry.mode === MODE_LINK ? 'link' : 'file';
       const { path } = entry;
@@ -136,9 +138,10 @@ export function scanTracked(
 export function scanProven(work: string, entries: readonly IndexEntry[]): TrackedScan {
   const { directories, stateOf, unreadable } = directoryStates(work);
   const scan: TrackedScan = { files: new Map(), directories, unreadable: [] };
+  const parent = parentsInOrder();
   for (const entry of entries) {
     const gitlink = entry.mode === MODE_GITLINK;
-    const isReal = stateOf(parentOf(entry.path)) === 'real';
+    const isReal = stateOf(parent(entry.path)) === 'real';
     const stat = gitlink && isReal ? lookAt(joinPath(work, entry.path)) : null;
     const found = stat === null || typeof stat === 'string' ? null : stat;
     const plain = entry.mode === MODE_LINK ? 'link' : 'file';

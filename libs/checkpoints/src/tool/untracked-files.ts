@@ -1,5 +1,14 @@
 import { lstatSync, readdirSync, type Dirent } from 'node:fs';
-import { isUtf8, joinPath, parentOf, splitNul, toFs, toReport, toText } from './byte-path.ts';
+import {
+  isUtf8,
+  joinPath,
+  parentOf,
+  parentsInOrder,
+  splitNul,
+  toFs,
+  toReport,
+  toText,
+} from './byte-path.ts';
 import type { SkippedEntry, WarningEntry } from './contract.ts';
 import { runProcess } from './run-process.ts';
 import { cleanEnvironment, type Shadow } from './shadow.ts';
@@ -202,8 +211,9 @@ function noteIgnored(path: string, scan: Reported): void {
 /** Directories whose tracked files are all gone and that hold nothing else: git forgets them. */
 function noteEmptied(work: string, tracked: TrackedScan, scan: UntrackedScan): void {
   const full = new Set<string>();
+  const parent = parentsInOrder();
   const fill = (path: string): void => {
-    for (let at = parentOf(path); !full.has(at); at = parentOf(at)) {
+    for (let at = parent(path); !full.has(at); at = parentOf(at)) {
       full.add(at);
       if (at === '') return;
     }
