@@ -45,7 +45,13 @@ const machine = describeMachine();
 for (const [name, bench] of Object.entries(BENCHES)) {
   if (names.length > 0 && !names.includes(name)) continue;
   const say = (text: string): void => void process.stderr.write(`${name}: ${text}\n`);
-  rows.push(...(await bench({ rounds, seed, say })));
+  try {
+    rows.push(...(await bench({ rounds, seed, say })));
+  } catch (error) {
+    // The others are still worth knowing.
+    say(`failed: ${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = 1;
+  }
 }
 
 const day = new Date().toISOString().slice(0, 10);

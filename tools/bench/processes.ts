@@ -12,6 +12,8 @@ export async function run(
 ): Promise<string> {
   const { input, ...rest } = options;
   const running = execute(program, [...args], { maxBuffer: OUTPUT_BYTES_MAX, ...rest });
+  // A program that ends without having read everything is judged by its exit.
+  running.child.stdin?.on('error', () => undefined);
   running.child.stdin?.end(input ?? '');
   return (await running).stdout;
 }

@@ -21,6 +21,12 @@ async function deadHolder(): Promise<string> {
   return `${child.pid}:12345`;
 }
 
+/** Takes the lock, and gives it back. */
+const free = async (where: string): Promise<void> => {
+  const unlock = await lockState(where);
+  await unlock();
+};
+
 describe('the lock of a state directory', () => {
   it('is one process’s, and free again after it', async () => {
     const unlock = await lockState(directory);
@@ -30,9 +36,7 @@ describe('the lock of a state directory', () => {
     });
     await unlock();
     expect(await readdir(directory)).toEqual([]);
-    await (
-      await lockState(directory)
-    )();
+    await free(directory);
   });
 
   it('is taken over from a process that was killed', async () => {
@@ -45,9 +49,9 @@ describe('the lock of a state directory', () => {
   it('is taken over when another process has the pid now', async () => {
     const child = spawn('sleep', ['60'], { stdio: 'ignore' });
     await symlink(`${child.pid}:1`, path);
-    await (
-      await lockState(directory)
-    )();
+    const unlock = await lockState(directory);
+    expect(await readlink(path)).toContain(`${process.pid}:`);
+    await unlock();
     child.kill('SIGKILL');
     await once(child, 'exit');
   });
@@ -61,9 +65,7 @@ describe('the lock of a state directory', () => {
     expect(await readlink(path)).toBe(holder);
     child.kill('SIGKILL');
     await once(child, 'exit');
-    await (
-      await lockState(directory)
-    )();
+    await free(directory);
   });
 
   it('is one’s alone, however many find the same dead holder at once', async () => {
@@ -80,9 +82,7 @@ describe('the lock of a state directory', () => {
   it('survives a take-over that was cut, and something that is no lock', async () => {
     await symlink(await deadHolder(), `${path}.taking`);
     await writeFile(path, 'not a lock');
-    await (
-      await lockState(directory)
-    )();
+    await free(directory);
     expect(await readdir(directory)).toEqual([]);
   });
 

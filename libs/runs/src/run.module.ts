@@ -4,7 +4,7 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
-import { recipeSchema, type AnyEvent } from '@hangar/contracts';
+import type { AnyEvent } from '@hangar/contracts';
 import type { HarnessAdapter } from '@hangar/harness-adapters';
 import {
   causedBy,
@@ -12,25 +12,20 @@ import {
   createEffectRunner,
   createRelay,
   parkedError,
-  streamName,
-  type EventStore,
   type LogConnection,
 } from '@hangar/messaging';
 import { eventSubjects } from '@hangar/messaging/jetstream';
 import type { SandboxIo } from '@hangar/sandbox-drivers';
 import { runPolicy } from './run.policy.ts';
 import { EXECUTE, cancelSubject, createRuns } from './run.service.ts';
+import { runVariables, type VariableSources } from './run-variables.ts';
 import { createRunWorker } from './run.worker.ts';
 
-export interface RunsOptions {
+export interface RunsOptions extends VariableSources {
   log: LogConnection;
   io: SandboxIo;
   instance: string;
   adapter(harness: string): HarnessAdapter;
-  /** The owner's secrets by name, for the environment variables of a run [Z2]. */
-  revealSecrets(owner: string, names: string[]): Promise<Record<string, string>>;
-  /** Credentials and endpoints that the machine's owner put into hangar's own environment. */
-  hostVariables: Record<string, string>;
   now?(): Date;
   onError(error: unknown): void;
 }
@@ -62,7 +57,7 @@ class RunsRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
       runs,
       nats,
       now,
-      runVariables: (owner, environment) => this.#variables(store, owner, environment),
+      runVariables: (owner, environment) => runVariables(store, this.#options, owner, environment),
     });
     this.#parts.push(
       createRelay({ pool, nats, wake, onError }),
@@ -97,27 +92,6 @@ class RunsRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
       }),
     );
     for (const part of this.#parts) part.start();
-  }
-
-  /** The recipe's variables, then the machine's credentials, then the owner's secrets. */
-  async #variables(
-    store: EventStore,
-    owner: string,
-    environment: string,
-  ): Promise<{ envVars: Record<string, string>; secrets: { name: string; value: string }[] }> {
-    const { hostVariables, revealSecrets } = this.#options;
-    const { events } = await store.load(streamName('environment', `${owner}_${environment}`));
-    const defined = events.findLast((event) => event.type === 'EnvironmentDefined');
-    const recipe = defined
-      ? recipeSchema.parse(JSON.parse(String(defined.data['recipe_json'])))
-      : null;
-    const revealed = recipe ? await revealSecrets(owner, recipe.secrets) : {};
-    // Endpoints of the machine are no secrets; what an owner keeps as one is, also a URL.
-    const secrets = [
-      ...Object.entries(hostVariables).filter(([name]) => !name.endsWith('_URL')),
-      ...Object.entries(revealed),
-    ].map(([name, value]) => ({ name, value }));
-    return { envVars: { ...hostVariables, ...recipe?.env, ...revealed }, secrets };
   }
 
   async onApplicationShutdown(): Promise<void> {

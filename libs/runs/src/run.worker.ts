@@ -8,6 +8,7 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { conversationFiles } from './conversation-files.ts';
 import type { RunCommand } from './run.decider.ts';
 import type { Runs } from './run.service.ts';
+import type { RunVariables } from './run-variables.ts';
 import type { RunRequest } from './run.ts';
 import { watchForStop } from './stop-watch.ts';
 import { driveTurn, type ProcessEnd, type StopReason } from './turn-process.ts';
@@ -18,11 +19,8 @@ export interface WorkerOptions {
   nats: NatsConnection;
   io: SandboxIo;
   adapter(harness: string): HarnessAdapter;
-  /** Environment variables of a run: the recipe's, and the owner's secrets that it names. */
-  runVariables(
-    owner: string,
-    environment: string,
-  ): Promise<{ envVars: Record<string, string>; secrets: { name: string; value: string }[] }>;
+  /** Environment variables of a run, and which of their values are secret. */
+  runVariables(owner: string, environment: string): Promise<RunVariables>;
   now(): Date;
 }
 
@@ -129,7 +127,7 @@ class Execution {
   }
 
   /** A secret that the environment names and nobody has set is an answer, not a race. */
-  async #variables(request: RunRequest): ReturnType<WorkerOptions['runVariables']> {
+  async #variables(request: RunRequest): Promise<RunVariables> {
     try {
       return await this.#options.runVariables(request.owner, request.environment);
     } catch (error) {

@@ -339,3 +339,20 @@ describe('the interval clock [C2]', () => {
     expect(s.last_checkpoint_at).toBe(minute(60));
   });
 });
+
+describe('the end of a session', () => {
+  it.each([
+    ['archived', command('ArchiveSession', {})],
+    ['deleted', command('DeleteSession', { force: false, deleted_by: 'token:t1' })],
+  ])(
+    'drops the checkpoint being taken too: what is stored later has to go (%s) [S6]',
+    (reason, end) => {
+      const past = told(...STORIES['IDLE, saved'], command('TakeCheckpoint', {}));
+      const dropped = decided(past, end).find((event) => event.type === 'CheckpointsDropped');
+      expect(dropped?.data).toMatchObject({
+        checkpoint_ids: [checkpointId(1), checkpointId(2)],
+        reason,
+      });
+    },
+  );
+});

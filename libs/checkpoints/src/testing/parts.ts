@@ -18,7 +18,7 @@ export const partOf = (name: string, bytes: Buffer): CheckpointPart => ({
   sha256: sha256(bytes),
 });
 
-export const never = new AbortController().signal;
+export const never: AbortSignal = new AbortController().signal;
 
 export async function keysOf(blobs: BlobStore, prefix = ''): Promise<string[]> {
   const keys: string[] = [];

@@ -124,6 +124,8 @@ export const restored = (changes: object = {}): object => ({
 
 export interface WorkerBench {
   driver: FakeDriver;
+  /** The driver's byte streams as its contract has them. */
+  io: SandboxIo;
   blobs: BlobStore;
   log: MemoryLog;
   store: CheckpointStore;
@@ -150,7 +152,7 @@ const inOrder = (io: SandboxIo): SandboxIo => ({
   },
 });
 
-export async function createWorkerBench(options: { wrapIo?(io: SandboxIo): SandboxIo } = {}) {
+export async function createWorkerBench(): Promise<WorkerBench> {
   const tool: WorkerBench['tool'] = { play: async (asked) => capture(asked), verbs: [] };
   const driver = createFakeDriver({ exec: (exec) => playTool(tool, exec) });
   const place = await createSandbox(driver);
@@ -164,7 +166,7 @@ export async function createWorkerBench(options: { wrapIo?(io: SandboxIo): Sandb
   const worker = createCheckpointWorker({
     checkpoints,
     store,
-    io: options.wrapIo ? options.wrapIo(io) : io,
+    io,
     conversationDirectories: () => ['.fake-harness/sessions'],
     caps: async () => ({ partBytesMax: 1_000_000, untrackedBytesMax: 1_000_000 }),
     now: () => new Date(NOW),
@@ -180,6 +182,7 @@ export async function createWorkerBench(options: { wrapIo?(io: SandboxIo): Sandb
   const never = new AbortController().signal;
   const bench: WorkerBench = {
     driver,
+    io,
     blobs,
     log,
     store,

@@ -138,7 +138,7 @@ export async function playCase(one: Case): Promise<Outcome> {
 }
 
 /** Node sets times with a resolution of 238 ns, so one microsecond is no difference. */
-function forgiveTimes(before: Look, after: Look): void {
+export function forgiveTimes(before: Look, after: Look): void {
   for (const [path, value] of Object.entries(after.files)) {
     const old = before.files[path];
     const [, rest, time] = /^(.*) time (\d+)$/.exec(value) ?? [];

@@ -1,0 +1,36 @@
+import { recipeSchema } from '@hangar/contracts';
+import { streamName, type EventStore } from '@hangar/messaging';
+
+export interface RunVariables {
+  envVars: Record<string, string>;
+  /** What has to be hidden in everything that is told of the run [Z2]. */
+  secrets: { name: string; value: string }[];
+}
+
+export interface VariableSources {
+  /** The owner's secrets by name. */
+  revealSecrets(owner: string, names: string[]): Promise<Record<string, string>>;
+  /** Credentials and endpoints that the machine's owner put into hangar's own environment. */
+  hostVariables: Record<string, string>;
+}
+
+/** The machine's credentials, then the recipe's variables, then the owner's secrets. */
+export async function runVariables(
+  store: EventStore,
+  { hostVariables, revealSecrets }: VariableSources,
+  owner: string,
+  environment: string,
+): Promise<RunVariables> {
+  const { events } = await store.load(streamName('environment', `${owner}_${environment}`));
+  const defined = events.findLast((event) => event.type === 'EnvironmentDefined');
+  const recipe = defined
+    ? recipeSchema.parse(JSON.parse(String(defined.data['recipe_json'])))
+    : null;
+  const revealed = recipe ? await revealSecrets(owner, recipe.secrets) : {};
+  // Endpoints of the machine are no secrets; what an owner keeps as one is, also a URL.
+  const secrets = [
+    ...Object.entries(hostVariables).filter(([name]) => !name.endsWith('_URL')),
+    ...Object.entries(revealed),
+  ].map(([name, value]) => ({ name, value }));
+  return { envVars: { ...hostVariables, ...recipe?.env, ...revealed }, secrets };
+}
