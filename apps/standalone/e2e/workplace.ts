@@ -65,6 +65,10 @@ export const WORK =
   '&& echo staged > s.txt && git add s.txt && echo loose > u.txt ;; say: The word is pelican. ]]';
 
 export const WAIT_SECONDS = 90;
+/** For a failing test only; a machine that has other work takes many times what a quiet one does. */
+export const TEST_MS_MAX = 240_000;
+/** How often a condition is looked at: often enough to be quick, seldom enough to cost little. */
+const LOOK_MS = 100;
 
 export async function defineEnvironment(
   client: HangarClient,
@@ -80,7 +84,7 @@ export async function sessionWhere(
   ref: string,
   condition: (s: SessionDocument) => boolean,
   withinMs = 60_000,
-  everyMs = 50,
+  everyMs = LOOK_MS,
 ): Promise<SessionDocument> {
   const deadline = Date.now() + withinMs;
   for (;;) {
@@ -112,7 +116,7 @@ export async function until(
   const deadline = Date.now() + withinMs;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`never happened: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 }
 
@@ -125,7 +129,7 @@ export async function again<T>(call: () => Promise<T>): Promise<T> {
     } catch (error) {
       const { code } = error as { code?: string };
       if ((code !== 'unavailable' && code !== 'conflict') || Date.now() > deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
   }
 }

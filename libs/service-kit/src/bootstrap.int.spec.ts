@@ -174,8 +174,9 @@ describe('createService', () => {
     expect(((await answer.json()) as { request_id: string }).request_id).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('logs a line for each request in JSON, but none for health and none of start-up', async () => {
+  it('logs what is done or refused in JSON, but no reading, no health and no start-up', async () => {
     const url = await start();
+    await (await fetch(`${url}/api/checks`)).text();
     await fetch(`${url}/health/live`);
     await fetch(`${url}/health/ready`);
     await (await fetch(`${url}/api/conflict?secret=1`)).text();

@@ -71,7 +71,7 @@ export function loggerModule(logger: Logger): DynamicModule {
       customLogLevel: (request, response) => {
         if (response.statusCode >= 500) return 'error';
         // Whoever looks, looks often; what is done is the news of a normal day.
-        return request.method === 'GET' ? 'debug' : 'info';
+        return request.method === 'GET' && response.statusCode < 400 ? 'debug' : 'info';
       },
     },
   });
