@@ -78,6 +78,7 @@ export async function startSandboxes(config: Config, options: StartOptions): Pro
       driver,
       instance: options.instance,
       ttlMinutes: config.sandboxTtlMinutes,
+      mirrorsDirectory: join(config.state, 'mirrors'),
       activeMax: config.maxActiveSessions,
       onError: options.onError,
       revealSecrets: secretRevealer(new SecretStore(log.pool, vault, systemClock)),

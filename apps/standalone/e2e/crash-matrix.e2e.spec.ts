@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { HangarClient } from '@hangar/client';
 import type { SessionDocument } from '@hangar/contracts';
 import { SHAPE, System } from './system.ts';
@@ -51,6 +51,8 @@ const RANDOM_KILLS = SHAPE === 'apart' ? 2 : 4;
 const RANDOM_KILL_MS_MAX = 6_000;
 const seed = Number(process.env['HANGAR_TEST_SEED'] ?? Date.now() % 100_000);
 
+jest.setTimeout(TEST_MS_MAX);
+
 describe(`kill -9 of every hangar process (${SHAPE}, seed ${seed})`, () => {
   let work: Workplace;
   let system: System;
@@ -63,12 +65,12 @@ describe(`kill -9 of every hangar process (${SHAPE}, seed ${seed})`, () => {
     client = system.client();
     await defineEnvironment(client, work);
     undisturbed = await story('undisturbed', async () => undefined);
-  }, TEST_MS_MAX);
+  });
 
   afterAll(async () => {
     await system?.dispose();
     await work?.dispose();
-  }, TEST_MS_MAX);
+  });
 
   it('has an undisturbed run to compare with', () => {
     expect(undisturbed).toEqual({
@@ -96,7 +98,6 @@ describe(`kill -9 of every hangar process (${SHAPE}, seed ${seed})`, () => {
       });
       expect(end).toEqual(undisturbed);
     },
-    TEST_MS_MAX,
   );
 
   if (SHAPE === 'apart') {
@@ -111,26 +112,21 @@ describe(`kill -9 of every hangar process (${SHAPE}, seed ${seed})`, () => {
         });
         expect(end).toEqual(undisturbed);
       },
-      TEST_MS_MAX,
     );
   }
 
-  it(
-    'at random moments: the end is that of an undisturbed run',
-    async () => {
-      const random = mulberry32(seed);
-      const end = await story('at-random', async () => {
-        for (let kills = 0; kills < RANDOM_KILLS; kills += 1) {
-          const ms = Math.floor(random() * RANDOM_KILL_MS_MAX);
-          await new Promise((resolve) => setTimeout(resolve, ms));
-          await system.kill();
-          await system.up();
-        }
-      });
-      expect(end).toEqual(undisturbed);
-    },
-    TEST_MS_MAX,
-  );
+  it('at random moments: the end is that of an undisturbed run', async () => {
+    const random = mulberry32(seed);
+    const end = await story('at-random', async () => {
+      for (let kills = 0; kills < RANDOM_KILLS; kills += 1) {
+        const ms = Math.floor(random() * RANDOM_KILL_MS_MAX);
+        await new Promise((resolve) => setTimeout(resolve, ms));
+        await system.kill();
+        await system.up();
+      }
+    });
+    expect(end).toEqual(undisturbed);
+  });
 
   /** Creates, works, suspends, resumes by a message, works; `disturb` does its worst meanwhile. */
   async function story(name: string, disturb: (id: string) => Promise<void>): Promise<object> {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,6 +23,8 @@ const DIRTY =
 const LOOK =
   'git log --format=%s; git status --porcelain=v1; git diff; git diff --cached; cat u.txt';
 
+jest.setTimeout(TEST_MS_MAX);
+
 describe(`every route, as a person goes through them (${SHAPE})`, () => {
   let work: Workplace;
   let system: System;
@@ -32,12 +34,12 @@ describe(`every route, as a person goes through them (${SHAPE})`, () => {
     work = await openWorkplace();
     system = await System.start();
     client = system.client();
-  }, TEST_MS_MAX);
+  });
 
   afterAll(async () => {
     await system?.dispose();
     await work?.dispose();
-  }, TEST_MS_MAX);
+  });
 
   /** One request without the client: the status and the body as they came. */
   const http = async (
@@ -114,78 +116,70 @@ describe(`every route, as a person goes through them (${SHAPE})`, () => {
     expect([wrong.status, wrong.json['code']]).toEqual([404, 'not_found']);
   });
 
-  it(
-    'a session is made, found by name and id, renamed, and keeps its branch',
-    async () => {
-      const created = await client.sessions.create(
-        { name: 'walk', environment: 'default', harness: 'fake', repo: work.repo, title: 'A walk' },
-        { waitSeconds: WAIT_SECONDS },
-      );
-      expect(created).toMatchObject({
-        state: 'IDLE',
-        name: 'walk',
-        branch: 'hangar/session/walk',
-        cwd: '/workspace/app',
-        turns: [],
-        checkpoints: [],
-        queue: [],
-        attention: [],
-      });
-      expect(created.id).toMatch(/^ses-[0-9a-f]{8}$/);
-      expect((await client.sessions.get(created.id)).name).toBe('walk');
-      const taken = await http('POST', '/api/sessions', {
-        name: 'walk',
-        environment: 'default',
-        harness: 'fake',
-      });
-      expect([taken.status, taken.json['code']]).toEqual([409, 'conflict']);
-      expect((await client.sessions.list({ state: 'IDLE', q: 'wal' })).items).toMatchObject([
-        { id: created.id, turn_count: 0 },
-      ]);
-      const renamed = await client.sessions.rename('walk', { name: 'hike', title: 'A hike' });
-      expect(renamed).toMatchObject({
-        name: 'hike',
-        title: 'A hike',
-        branch: 'hangar/session/walk',
-        cwd: '/workspace/app',
-      });
-      expect((await http('GET', '/api/sessions/walk')).status).toBe(404);
-      expect(await client.sessions.keep('hike', 7)).toMatchObject({ idle_minutes: 7 });
-    },
-    TEST_MS_MAX,
-  );
+  it('a session is made, found by name and id, renamed, and keeps its branch', async () => {
+    const created = await client.sessions.create(
+      { name: 'walk', environment: 'default', harness: 'fake', repo: work.repo, title: 'A walk' },
+      { waitSeconds: WAIT_SECONDS },
+    );
+    expect(created).toMatchObject({
+      state: 'IDLE',
+      name: 'walk',
+      branch: 'hangar/session/walk',
+      cwd: '/workspace/app',
+      turns: [],
+      checkpoints: [],
+      queue: [],
+      attention: [],
+    });
+    expect(created.id).toMatch(/^ses-[0-9a-f]{8}$/);
+    expect((await client.sessions.get(created.id)).name).toBe('walk');
+    const taken = await http('POST', '/api/sessions', {
+      name: 'walk',
+      environment: 'default',
+      harness: 'fake',
+    });
+    expect([taken.status, taken.json['code']]).toEqual([409, 'conflict']);
+    expect((await client.sessions.list({ state: 'IDLE', q: 'wal' })).items).toMatchObject([
+      { id: created.id, turn_count: 0 },
+    ]);
+    const renamed = await client.sessions.rename('walk', { name: 'hike', title: 'A hike' });
+    expect(renamed).toMatchObject({
+      name: 'hike',
+      title: 'A hike',
+      branch: 'hangar/session/walk',
+      cwd: '/workspace/app',
+    });
+    expect((await http('GET', '/api/sessions/walk')).status).toBe(404);
+    expect(await client.sessions.keep('hike', 7)).toMatchObject({ idle_minutes: 7 });
+  });
 
-  it(
-    'exec gives exit codes, signals, both outputs, bytes, and takes stdin',
-    async () => {
-      const exec = (argv: string[], more: object = {}) =>
-        client.sandboxes.exec('hike', { argv, ...more });
-      expect(await exec(['sh', '-c', 'echo out; echo err >&2; exit 7'])).toEqual({
-        exit_code: 7,
-        stdout: 'out\n',
-        stdout_truncated: false,
-        stderr: 'err\n',
-        stderr_truncated: false,
-      });
-      const bytes = await exec(['printf', '\\377\\000\\200']);
-      expect(bytes).toMatchObject({ exit_code: 0, stdout_base64: '/wCA', stderr: '' });
-      expect(bytes).not.toHaveProperty('stdout');
-      expect(await exec(['cat'], { stdin: 'héllo' })).toMatchObject({ stdout: 'héllo' });
-      expect(await exec(['cat'], { stdin_base64: '/wCA' })).toMatchObject({
-        stdout_base64: '/wCA',
-      });
-      expect(await exec(['pwd'], { cwd: '/tmp' })).toMatchObject({ stdout: '/tmp\n' });
-      expect(await exec(['sh', '-c', 'kill -9 $$'])).toMatchObject({ signal: 'SIGKILL' });
-      const slow = await exec(['sh', '-c', 'echo begun; sleep 60'], { timeout_seconds: 1 });
-      expect(slow).toMatchObject({ timed_out: true, stdout: 'begun\n' });
-      const none = await http('POST', '/api/sessions/hike/exec', { argv: ['no-such-program'] });
-      expect([none.status, none.json['code']]).toEqual([400, 'invalid']);
-      const large = await exec(['head', '-c', String(5 * 1024 * 1024), '/dev/zero']);
-      expect(large.stdout_truncated).toBe(true);
-      expect(large.stdout).toHaveLength(4 * 1024 * 1024);
-    },
-    TEST_MS_MAX,
-  );
+  it('exec gives exit codes, signals, both outputs, bytes, and takes stdin', async () => {
+    const exec = (argv: string[], more: object = {}) =>
+      client.sandboxes.exec('hike', { argv, ...more });
+    expect(await exec(['sh', '-c', 'echo out; echo err >&2; exit 7'])).toEqual({
+      exit_code: 7,
+      stdout: 'out\n',
+      stdout_truncated: false,
+      stderr: 'err\n',
+      stderr_truncated: false,
+    });
+    const bytes = await exec(['printf', '\\377\\000\\200']);
+    expect(bytes).toMatchObject({ exit_code: 0, stdout_base64: '/wCA', stderr: '' });
+    expect(bytes).not.toHaveProperty('stdout');
+    expect(await exec(['cat'], { stdin: 'héllo' })).toMatchObject({ stdout: 'héllo' });
+    expect(await exec(['cat'], { stdin_base64: '/wCA' })).toMatchObject({
+      stdout_base64: '/wCA',
+    });
+    expect(await exec(['pwd'], { cwd: '/tmp' })).toMatchObject({ stdout: '/tmp\n' });
+    expect(await exec(['sh', '-c', 'kill -9 $$'])).toMatchObject({ signal: 'SIGKILL' });
+    const slow = await exec(['sh', '-c', 'echo begun; sleep 60'], { timeout_seconds: 1 });
+    expect(slow).toMatchObject({ timed_out: true, stdout: 'begun\n' });
+    const none = await http('POST', '/api/sessions/hike/exec', { argv: ['no-such-program'] });
+    expect([none.status, none.json['code']]).toEqual([400, 'invalid']);
+    const large = await exec(['head', '-c', String(5 * 1024 * 1024), '/dev/zero']);
+    expect(large.stdout_truncated).toBe(true);
+    expect(large.stdout).toHaveLength(4 * 1024 * 1024);
+  });
 
   it('changes name what is committed, staged, unstaged and untracked', async () => {
     await shell(client, 'hike', DIRTY);
@@ -201,67 +195,55 @@ describe(`every route, as a person goes through them (${SHAPE})`, () => {
     expect(files.find(({ path }) => path === 'a.txt')?.diff).toContain('+changed');
   });
 
-  it(
-    'a checkpoint is taken, listed and exported, and restored by hand with git and tar',
-    async () => {
-      const taken = await client.checkpoints.take('hike', { waitSeconds: WAIT_SECONDS });
-      expect(taken.waited).toBe(true);
-      const { items } = await client.checkpoints.list('hike');
-      expect(items).toMatchObject([{ reason: 'manual', complete: true, skipped: [] }]);
-      const before = await shell(client, 'hike', LOOK);
-      const directory = mkdtempSync(join(tmpdir(), 'hangar-by-hand-'));
-      try {
-        const parts = await exportParts(client, 'hike', items[0] as CheckpointDocument, directory);
-        expect(restoreByHand(work.repo, parts, directory)).toBe(before);
-      } finally {
-        rmSync(directory, { recursive: true, force: true });
-      }
-    },
-    TEST_MS_MAX,
-  );
+  it('a checkpoint is taken, listed and exported, and restored by hand with git and tar', async () => {
+    const taken = await client.checkpoints.take('hike', { waitSeconds: WAIT_SECONDS });
+    expect(taken.waited).toBe(true);
+    const { items } = await client.checkpoints.list('hike');
+    expect(items).toMatchObject([{ reason: 'manual', complete: true, skipped: [] }]);
+    const before = await shell(client, 'hike', LOOK);
+    const directory = mkdtempSync(join(tmpdir(), 'hangar-by-hand-'));
+    try {
+      const parts = await exportParts(client, 'hike', items[0] as CheckpointDocument, directory);
+      expect(restoreByHand(work.repo, parts, directory)).toBe(before);
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
 
-  it(
-    'suspend, changes of the checkpoint, and open: the same tree',
-    async () => {
-      const before = await shell(client, 'hike', LOOK);
-      const suspended = await client.sessions.suspend('hike', {}, { waitSeconds: WAIT_SECONDS });
-      expect(suspended).toMatchObject({ state: 'SUSPENDED', sandbox_id: null });
-      const changes = await client.sandboxes.changes('hike');
-      expect([changes.source, changes.files.length]).toEqual(['checkpoint', 4]);
-      const refused = await http('POST', '/api/sessions/hike/exec', { argv: ['true'] });
-      expect([refused.status, refused.json['code']]).toEqual([409, 'conflict']);
-      expect(refused.json['hint']).toContain('pen it');
-      await client.sessions.open('hike', { waitSeconds: WAIT_SECONDS });
-      expect(await shell(client, 'hike', LOOK)).toBe(before);
-    },
-    TEST_MS_MAX,
-  );
+  it('suspend, changes of the checkpoint, and open: the same tree', async () => {
+    const before = await shell(client, 'hike', LOOK);
+    const suspended = await client.sessions.suspend('hike', {}, { waitSeconds: WAIT_SECONDS });
+    expect(suspended).toMatchObject({ state: 'SUSPENDED', sandbox_id: null });
+    const changes = await client.sandboxes.changes('hike');
+    expect([changes.source, changes.files.length]).toEqual(['checkpoint', 4]);
+    const refused = await http('POST', '/api/sessions/hike/exec', { argv: ['true'] });
+    expect([refused.status, refused.json['code']]).toEqual([409, 'conflict']);
+    expect(refused.json['hint']).toContain('pen it');
+    await client.sessions.open('hike', { waitSeconds: WAIT_SECONDS });
+    expect(await shell(client, 'hike', LOOK)).toBe(before);
+  });
 
-  it(
-    'interrupt keeps the work of the turn, and the next turn has the conversation',
-    async () => {
-      const script = 'remember [[ run: echo half >half.txt ;; say: begun ;; hang ]]';
-      await client.sessions.send('hike', { message: script });
-      await until('the turn has begun', async () => {
-        const done = await client.sandboxes.exec('hike', { argv: ['test', '-s', 'half.txt'] });
-        return done.exit_code === 0;
-      });
-      const stopped = await client.sessions.interrupt('hike', { waitSeconds: WAIT_SECONDS });
-      expect(stopped).toMatchObject({ state: 'IDLE', turns: [{ outcome: 'cancelled' }] });
-      expect(await shell(client, 'hike', 'cat half.txt')).toBe('half\n');
-      const next = await client.sessions.sendAndWait(
-        'hike',
-        { message: '[[ echo ]]' },
-        { waitSeconds: WAIT_SECONDS },
-      );
-      expect(next.turns.at(-1)?.summary).toContain('I was sent 2 user');
-      const nothing = await http('POST', '/api/sessions/hike/interrupt', {});
-      expect([nothing.status, nothing.json['code']]).toEqual([409, 'conflict']);
-      for (const verb of ['retry', 'continue'])
-        expect((await http('POST', `/api/sessions/hike/${verb}`, {})).status).toBe(409);
-    },
-    TEST_MS_MAX,
-  );
+  it('interrupt keeps the work of the turn, and the next turn has the conversation', async () => {
+    const script = 'remember [[ run: echo half >half.txt ;; say: begun ;; hang ]]';
+    await client.sessions.send('hike', { message: script });
+    await until('the turn has begun', async () => {
+      const done = await client.sandboxes.exec('hike', { argv: ['test', '-s', 'half.txt'] });
+      return done.exit_code === 0;
+    });
+    const stopped = await client.sessions.interrupt('hike', { waitSeconds: WAIT_SECONDS });
+    expect(stopped).toMatchObject({ state: 'IDLE', turns: [{ outcome: 'cancelled' }] });
+    expect(await shell(client, 'hike', 'cat half.txt')).toBe('half\n');
+    const next = await client.sessions.sendAndWait(
+      'hike',
+      { message: '[[ echo ]]' },
+      { waitSeconds: WAIT_SECONDS },
+    );
+    expect(next.turns.at(-1)?.summary).toContain('I was sent 2 user');
+    const nothing = await http('POST', '/api/sessions/hike/interrupt', {});
+    expect([nothing.status, nothing.json['code']]).toEqual([409, 'conflict']);
+    for (const verb of ['retry', 'continue'])
+      expect((await http('POST', `/api/sessions/hike/${verb}`, {})).status).toBe(409);
+  });
 
   it('the audit trail lists, exports and replays the session', async () => {
     const { items } = await client.audit.list({ session: 'hike', type: 'TurnFinished' });
@@ -279,28 +261,24 @@ describe(`every route, as a person goes through them (${SHAPE})`, () => {
     expect(await client.audit.verify({ session: 'hike' })).toEqual({ ok: true, problems: [] });
   });
 
-  it(
-    'archive drops the checkpoints and frees the name; the record stays',
-    async () => {
-      const id = (await client.sessions.get('hike')).id;
-      const archived = await client.sessions.archive('hike');
-      expect(archived).toMatchObject({ state: 'ARCHIVED', checkpoints: [] });
-      expect(archived.turns).toHaveLength(2);
-      await until('its blobs are gone', async () => blobsOf(system, id).length === 0);
-      await until('its sandbox is gone', async () => sandboxesOf(system, id).length === 0);
-      const refused = await http('POST', `/api/sessions/${id}/send`, { message: 'hello' });
-      expect([refused.status, refused.json['code']]).toEqual([409, 'conflict']);
-      const next = await client.sessions.create(
-        { name: 'hike', environment: 'default', harness: 'fake', message: '[[ say: anew ]]' },
-        { waitSeconds: WAIT_SECONDS },
-      );
-      expect(next.id).not.toBe(id);
-      expect((await client.sessions.get('hike')).id).toBe(next.id);
-      await client.sessions.delete(id);
-      expect((await http('GET', `/api/sessions/${id}`)).status).toBe(404);
-    },
-    TEST_MS_MAX,
-  );
+  it('archive drops the checkpoints and frees the name; the record stays', async () => {
+    const id = (await client.sessions.get('hike')).id;
+    const archived = await client.sessions.archive('hike');
+    expect(archived).toMatchObject({ state: 'ARCHIVED', checkpoints: [] });
+    expect(archived.turns).toHaveLength(2);
+    await until('its blobs are gone', async () => blobsOf(system, id).length === 0);
+    await until('its sandbox is gone', async () => sandboxesOf(system, id).length === 0);
+    const refused = await http('POST', `/api/sessions/${id}/send`, { message: 'hello' });
+    expect([refused.status, refused.json['code']]).toEqual([409, 'conflict']);
+    const next = await client.sessions.create(
+      { name: 'hike', environment: 'default', harness: 'fake', message: '[[ say: anew ]]' },
+      { waitSeconds: WAIT_SECONDS },
+    );
+    expect(next.id).not.toBe(id);
+    expect((await client.sessions.get('hike')).id).toBe(next.id);
+    await client.sessions.delete(id);
+    expect((await http('GET', `/api/sessions/${id}`)).status).toBe(404);
+  });
 
   it('delete removes the session, its sandbox and its blobs; who did it stays on record', async () => {
     const { id } = await client.sessions.get('hike');
