@@ -66,6 +66,12 @@ describe('closeOnSignal', () => {
     expect(code).toBe(130);
   });
 
+  it('takes the same signal twice in a moment as one', async () => {
+    const { code, closed } = await signalled('well', 'SIGINT', 'SIGINT');
+    expect(closed).toEqual(['last', 'middle', 'first']);
+    expect(code).toBe(0);
+  });
+
   it('takes its listeners off again', () => {
     const before = process.listenerCount('SIGTERM');
     const off = closeOnSignal([]);

@@ -16,12 +16,12 @@ export interface CloseOptions {
 export const CLOSE_MILLIS_MAX = 10_000;
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 const SECOND_SIGNAL_EXIT_CODE = 130;
-const SAME_SIGNAL_MS = 500;
+const SAME_SIGNAL_MILLIS = 500;
 
 /**
  * Closes what was started, last first, at the first SIGINT or SIGTERM; then ends the process: with
- * 0, or with 1 where a part failed or was late. A second signal ends it at once. The returned
- * function takes the listeners off again.
+ * 0, or with 1 where a part failed or was late. A second signal ends it at once; the same one
+ * within `SAME_SIGNAL_MILLIS` is the first one. The returned function takes the listeners off again.
  */
 export function closeOnSignal(parts: readonly Closable[], options: CloseOptions = {}): () => void {
   const {
@@ -29,14 +29,15 @@ export function closeOnSignal(parts: readonly Closable[], options: CloseOptions 
     exit = (code) => process.exit(code),
     report = (line) => process.stderr.write(`${line}\n`),
   } = options;
-  let closingSince: number | null = null;
+  let first: { signal: NodeJS.Signals; at: number } | null = null;
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (closingSince !== null) {
+    if (first) {
       // One Ctrl-C may come twice: from the terminal, and passed on by a parent process.
-      if (performance.now() - closingSince > SAME_SIGNAL_MS) exit(SECOND_SIGNAL_EXIT_CODE);
+      const same = signal === first.signal && performance.now() - first.at < SAME_SIGNAL_MILLIS;
+      if (!same) exit(SECOND_SIGNAL_EXIT_CODE);
       return;
     }
-    closingSince = performance.now();
+    first = { signal, at: performance.now() };
     report(`${signal}: closing`);
     void closeAll(parts, deadlineMillis, report).then(exit);
   };

@@ -81,7 +81,22 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   );
   return {
     url: databaseUrl(shared.url, name),
-    drop: () =>
-      onDatabase(shared.url, (client) => client.query(`drop database ${name} with (force)`)),
+    drop: () => onDatabase(shared.url, (client) => dropDatabase(client, name)),
   };
+}
+
+/** `object_in_use`: what a drop says when connections are still open. */
+const IN_USE = '55006';
+
+/**
+ * `pool.end()` gives before its connections are gone, and `force` would fail the test file with
+ * their errors. A plain drop waits up to five seconds for them; force is for those left open.
+ */
+async function dropDatabase(client: pg.Client, name: string): Promise<void> {
+  try {
+    await client.query(`drop database ${name}`);
+  } catch (error) {
+    if ((error as { code?: string }).code !== IN_USE) throw error;
+    await client.query(`drop database ${name} with (force)`);
+  }
 }
