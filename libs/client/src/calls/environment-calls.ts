@@ -3,7 +3,7 @@ import type { Transport } from '../http/transport.ts';
 import { newIdempotencyKey, segment, type CallOptions } from './call-options.ts';
 
 export interface EnvironmentCalls {
-  /** Refused with `conflict` when the name is taken: `apply` changes what is there. */
+  /** A name that is taken gets a new version, or answers with the one it has when nothing differs. */
   create(recipe: RecipeInput, options?: CallOptions): Promise<EnvironmentDocument>;
   apply(
     name: string,
