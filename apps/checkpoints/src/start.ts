@@ -4,6 +4,7 @@ import { harnessAdapter, isHarnessName } from '@hangar/harness-adapters';
 import { connectLog } from '@hangar/messaging';
 import { createRemoteSandboxIo } from '@hangar/sandbox-drivers/remote';
 import {
+  logAddress,
   Vault,
   createService,
   natsCheck,
@@ -22,13 +23,7 @@ export interface StartOptions {
 const MEGABYTE = 1_000_000;
 
 export async function startCheckpoints(config: Config, options: StartOptions): Promise<Service> {
-  const log = await connectLog({
-    service: 'checkpoints',
-    databaseUrl: required(config, 'databaseUrl', 'checkpoints'),
-    natsUrl: required(config, 'natsUrl', 'checkpoints').join(','),
-    natsUser: config.natsUser ?? undefined,
-    natsPassword: config.natsPassword ?? undefined,
-  });
+  const log = await connectLog(logAddress(config, 'checkpoints'));
   const io = createRemoteSandboxIo({
     url: required(config, 'sandboxIoUrl', 'checkpoints'),
     token: required(config, 'serviceToken', 'checkpoints'),

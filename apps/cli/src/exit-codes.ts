@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@hangar/contracts';
 
 /**
- * What scripts can rely on (ARCHITECTURE 2.11). `stopped` is a command that ended without an
+ * What scripts can rely on. `stopped` is a command that ended without an
  * outcome although nothing failed: wrong usage, a question answered with no, Ctrl-C, or a wait
  * whose time ran out.
  */

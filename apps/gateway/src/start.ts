@@ -5,6 +5,7 @@ import { HARNESS_NAMES } from '@hangar/harness-adapters';
 import { connectLog } from '@hangar/messaging';
 import { createRemoteSandboxIo } from '@hangar/sandbox-drivers/remote';
 import {
+  logAddress,
   ACCESS_TOKEN_TABLE_SQL,
   SECRET_TABLE_SQL,
   SecretStore,
@@ -21,13 +22,7 @@ export interface StartOptions {
 }
 
 export async function startGatewayService(config: Config, options: StartOptions): Promise<Service> {
-  const log = await connectLog({
-    service: 'gateway',
-    databaseUrl: required(config, 'databaseUrl', 'gateway'),
-    natsUrl: required(config, 'natsUrl', 'gateway').join(','),
-    natsUser: config.natsUser ?? undefined,
-    natsPassword: config.natsPassword ?? undefined,
-  });
+  const log = await connectLog(logAddress(config, 'gateway'));
   await log.pool.query(SECRET_TABLE_SQL);
   await log.pool.query(ACCESS_TOKEN_TABLE_SQL);
   const vault = new Vault(required(config, 'vaultKeys', 'gateway'));

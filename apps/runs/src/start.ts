@@ -4,6 +4,7 @@ import { connectLog } from '@hangar/messaging';
 import { RunsModule } from '@hangar/runs';
 import { createRemoteSandboxIo } from '@hangar/sandbox-drivers/remote';
 import {
+  logAddress,
   SECRET_TABLE_SQL,
   SecretStore,
   Vault,
@@ -38,13 +39,7 @@ const HOST_VARIABLES = [
 ] as const;
 
 export async function startRuns(config: Config, options: StartOptions): Promise<Service> {
-  const log = await connectLog({
-    service: 'runs',
-    databaseUrl: required(config, 'databaseUrl', 'runs'),
-    natsUrl: required(config, 'natsUrl', 'runs').join(','),
-    natsUser: config.natsUser ?? undefined,
-    natsPassword: config.natsPassword ?? undefined,
-  });
+  const log = await connectLog(logAddress(config, 'runs'));
   await log.pool.query(SECRET_TABLE_SQL);
   const vault = new Vault(required(config, 'vaultKeys', 'runs'));
   const io = createRemoteSandboxIo({

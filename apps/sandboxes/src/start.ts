@@ -10,6 +10,7 @@ import { createLocalDriver } from '@hangar/sandbox-drivers/local';
 import { DATA_HTTP2, createTokenCheck, sandboxIoRoutes } from '@hangar/sandbox-drivers/remote';
 import { SandboxesModule } from '@hangar/sandboxes';
 import {
+  logAddress,
   SECRET_TABLE_SQL,
   SecretStore,
   Vault,
@@ -50,13 +51,7 @@ function createDriver(config: Config): SandboxDriver {
 }
 
 export async function startSandboxes(config: Config, options: StartOptions): Promise<Service> {
-  const log = await connectLog({
-    service: 'sandboxes',
-    databaseUrl: required(config, 'databaseUrl', 'sandboxes'),
-    natsUrl: required(config, 'natsUrl', 'sandboxes').join(','),
-    natsUser: config.natsUser ?? undefined,
-    natsPassword: config.natsPassword ?? undefined,
-  });
+  const log = await connectLog(logAddress(config, 'sandboxes'));
   await log.pool.query(SECRET_TABLE_SQL);
   const vault = new Vault(required(config, 'vaultKeys', 'sandboxes'));
   const driver = createDriver(config);

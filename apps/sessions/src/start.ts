@@ -1,9 +1,9 @@
 import { connectLog } from '@hangar/messaging';
 import {
+  logAddress,
   createService,
   natsCheck,
   postgresCheck,
-  required,
   type Config,
   type Service,
 } from '@hangar/service-kit';
@@ -16,13 +16,7 @@ export interface StartOptions {
 }
 
 export async function startSessions(config: Config, options: StartOptions): Promise<Service> {
-  const log = await connectLog({
-    service: 'sessions',
-    databaseUrl: required(config, 'databaseUrl', 'sessions'),
-    natsUrl: required(config, 'natsUrl', 'sessions').join(','),
-    natsUser: config.natsUser ?? undefined,
-    natsPassword: config.natsPassword ?? undefined,
-  });
+  const log = await connectLog(logAddress(config, 'sessions'));
   const service = await createService({
     name: 'sessions',
     logLevel: config.logLevel,

@@ -39,7 +39,7 @@ interface IdleStory {
 
 jest.setTimeout(TEST_MS_MAX);
 
-describe(`seed 000, section 8, on ${SHAPE}`, () => {
+describe(`acceptance (${SHAPE})`, () => {
   let work: Workplace;
   let system: System;
   let client: HangarClient;

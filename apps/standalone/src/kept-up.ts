@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { HangarError } from '@hangar/contracts';
 
 interface Server {
@@ -37,7 +38,7 @@ export async function keepUp<S extends Server>(
       if (stopping.signal.aborted) return;
       if (log !== undefined) onProblem(ended(name, log));
       current = null;
-      await pause(pauseMs, stopping.signal);
+      await delay(pauseMs, null, stopping).catch(() => undefined);
       if (stopping.signal.aborted) return;
       try {
         current = await start(server.port);
@@ -64,13 +65,3 @@ const ended = (name: string, log: string): HangarError =>
   new HangarError('unavailable', `${name} ended: ${log.slice(-LOG_CHARACTERS_MAX).trim()}`, {
     hint: 'It is started again.',
   });
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
-}

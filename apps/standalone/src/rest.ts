@@ -1,6 +1,6 @@
 import { HangarError } from '@hangar/contracts';
 import { connectLog, createCommandClient, type Json } from '@hangar/messaging';
-import { required, type Config } from '@hangar/service-kit';
+import { logAddress, type Config } from '@hangar/service-kit';
 
 /** How long saving and releasing may take before hangar stops without it; nothing is lost then. */
 const REST_MS_MAX = 40_000;
@@ -17,14 +17,7 @@ export interface Rested {
  * released. A turn at work is never stopped by this: its sandbox goes on without hangar [M6].
  */
 export async function putToRest(config: Config): Promise<Rested> {
-  const log = await connectLog({
-    service: 'rest',
-    databaseUrl: required(config, 'databaseUrl', 'hangar'),
-    natsUrl: required(config, 'natsUrl', 'hangar').join(','),
-    natsUser: config.natsUser ?? undefined,
-    natsPassword: config.natsPassword ?? undefined,
-    poolMax: 2,
-  });
+  const log = await connectLog({ ...logAddress(config, 'rest'), poolMax: 2 });
   const live = async (): Promise<string[]> => {
     const { rows } = await log.pool.query<{ session_id: string }>(
       `select distinct session_id from sandbox_index where status in ('provisioning', 'ready', 'destroying')`,

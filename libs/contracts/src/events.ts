@@ -119,7 +119,7 @@ export type RunEvent = EventOf<RunEvents>;
 export type AccessEvent = EventOf<AccessEvents>;
 export type AnyEvent = EventOf<EventMap>;
 
-/** Who owns which streams: a service's store refuses the others (ARCHITECTURE 2.1, point 1). */
+/** Who owns which streams: a service's store refuses the others. */
 export type Aggregate = 'session' | 'sandbox' | 'environment' | 'checkpoint' | 'run' | 'access';
 
 const messagesOf = (file: object): [string, DescMessage][] =>

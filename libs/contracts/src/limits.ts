@@ -1,4 +1,4 @@
-/** Every bound a person or a program can run into, with its unit (SPEC S8; ARCHITECTURE 2.8). */
+/** Every bound a person or a program can run into, with its unit. */
 export const MESSAGES_QUEUED_MAX = 32;
 /** The log carries 512 KiB per event, and a turn carries the message with notes and a handoff. */
 export const MESSAGE_BYTES_MAX = 256 * 1024;

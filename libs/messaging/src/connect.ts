@@ -33,7 +33,7 @@ export interface LogConnection {
 }
 
 const POOL_MAX = 10;
-/** A writer that forgets its transaction holds up the feed of everybody (ARCHITECTURE 2.8). */
+/** A writer that forgets its transaction holds up the feed of everybody. */
 const IDLE_TRANSACTION_MS = 10_000;
 const TRANSACTION_MS_MAX = 30_000;
 /** A server that is not there says so at once; one on a machine with much to do takes its time. */

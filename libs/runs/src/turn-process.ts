@@ -95,8 +95,10 @@ class Drive {
   /** Reads on from where it was, until the process has ended or the way to it is lost. */
   async #follow(): Promise<ExitStatus> {
     const { io, ref, processId, signal } = this.#options;
+    let isThere = false;
     try {
       const status = await io.runs.status(ref, processId);
+      isThere = true;
       if (status.state === 'unknown') return { kind: 'not_started', error: 'the run is not there' };
       const { stdout, stderr, exit } = await io.runs.follow(ref, processId, this.#offset, signal);
       stderr.on('data', (chunk: Buffer) => {
@@ -114,7 +116,10 @@ class Drive {
       signal.throwIfAborted();
       if (error instanceof NotRecorded) throw error.cause;
       const failure = HangarError.from(error);
-      if (failure.code === 'not_found') return { kind: 'sandbox_gone' };
+      // What was not found after its status was told is asked about once more: only a sandbox that
+      // does not answer for itself is gone [S5].
+      if (failure.code === 'not_found')
+        return { kind: isThere ? 'connection_lost' : 'sandbox_gone' };
       if (failure.code === 'unavailable') return { kind: 'connection_lost' };
       throw error;
     }

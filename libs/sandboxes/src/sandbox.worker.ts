@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { HangarError, type Recipe, type SandboxPlace } from '@hangar/contracts';
 import { metaOfEffect, type LeasedEffect } from '@hangar/messaging';
 import type { SandboxDriver, SandboxRef, SandboxSpec } from '@hangar/sandbox-drivers';
@@ -117,7 +118,7 @@ async function waitForRoom(
     if (!(await isWanted(sandboxes, id)))
       throw new StartFailure('queued', 'it is no longer wanted');
     await progress('queued', `all ${activeMax} places are taken; number ${place} in the queue`);
-    await new Promise((resolve) => setTimeout(resolve, ROOM_LOOK_MS));
+    await delay(ROOM_LOOK_MS, null, { signal });
   }
 }
 

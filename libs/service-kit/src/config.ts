@@ -57,6 +57,17 @@ export function required<Key extends ConfigKey>(
   });
 }
 
+/** What a service needs to connect to the log and the bus. Throws HangarError('invalid') as `required` does. */
+export function logAddress(config: Config, service: string) {
+  return {
+    service,
+    databaseUrl: required(config, 'databaseUrl', service),
+    natsUrl: required(config, 'natsUrl', service).join(','),
+    natsUser: config.natsUser ?? undefined,
+    natsPassword: config.natsPassword ?? undefined,
+  };
+}
+
 export interface SettingDescription {
   name: string;
   type: string;

@@ -9,6 +9,7 @@ export { systemClock, type Clock } from './clock.ts';
 export { closeOnSignal, type Closable, type CloseOptions } from './close-on-signal.ts';
 export {
   describeSettings,
+  logAddress,
   readConfig,
   required,
   type Config,

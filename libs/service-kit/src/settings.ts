@@ -104,7 +104,7 @@ export const SETTINGS = {
     blobStore,
     'fs:${HANGAR_STATE}/blobs',
     null,
-    'Where the parts of checkpoints and the output of turns are kept.',
+    'Where the parts of checkpoints are kept.',
   ),
   driver: withDefault(
     'HANGAR_DRIVER',

@@ -12,8 +12,12 @@ export function createPruning(
 ): { start(): void; stop(): Promise<void> } {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<unknown> = Promise.resolve();
+  let stopped = false;
+  const pruneAll = async (): Promise<void> => {
+    while (!stopped && (await pruneEventLog(pool, KEPT_DAYS)) > 0);
+  };
   const prune = (): void => {
-    running = pruneEventLog(pool, KEPT_DAYS).catch(onError);
+    running = pruneAll().catch(onError);
   };
   return {
     start: () => {
@@ -22,6 +26,7 @@ export function createPruning(
       timer.unref();
     },
     stop: async () => {
+      stopped = true;
       clearInterval(timer);
       await running;
     },

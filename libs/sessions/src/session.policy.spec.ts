@@ -11,7 +11,7 @@ const event = (type: string): AnyEvent =>
     data: JSON.parse(readFileSync(new URL(`${type}.v1.json`, FIXTURES), 'utf8')),
   }) as AnyEvent;
 
-/** What others tell, and the command that it is for the session (ARCHITECTURE 2.5). */
+/** What others tell, and the command that it is for the session. */
 const TABLE: [string, string, string[]][] = [
   ['SandboxProgressed', 'NoteStartPhase', ['sandbox_id', 'phase', 'text']],
   ['SandboxReady', 'AttachSandbox', ['sandbox_id', 'place']],

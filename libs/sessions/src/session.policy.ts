@@ -1,7 +1,7 @@
 import type { AnyEvent } from '@hangar/contracts';
 import type { SessionCommand } from './session.commands.ts';
 
-/** What other aggregates told, as commands on the session they belong to (ARCHITECTURE 2.5). */
+/** What other aggregates told, as commands on the session they belong to. */
 export interface PolicyStep {
   session_id: string;
   command: SessionCommand;

@@ -63,6 +63,9 @@ export function ownerEvents(
 const feedDocument = (event: RecordedEvent, owner: string): EventDocument =>
   eventDocument(event, owner, encodeFeed(event.position));
 
+const ID_HINT =
+  'Use the id of the last event you got from it, 0 for the beginning, or none for now.';
+
 export const encodeFeed = ({ fence, position }: Cursor): string => `${fence}-${position}`;
 
 /** `0` is the beginning. Throws `invalid` for what is no id of this stream. */
@@ -71,13 +74,13 @@ export function decodeFeed(text: string): Cursor {
   const match = /^(\d{1,20})-(\d{1,19})$/.exec(text);
   if (match?.[1] && match[2]) return { fence: match[1], position: match[2] };
   throw new HangarError('invalid', 'The Last-Event-ID is not one of this stream.', {
-    hint: 'Use the id of the last event you got from it, 0 for the beginning, or none for now.',
+    hint: ID_HINT,
   });
 }
 
 export function decodeVersion(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new HangarError('invalid', 'The Last-Event-ID is not a version of this session.', {
-    hint: 'Use the id of the last event you got from it, 0 for the beginning, or none for now.',
+    hint: ID_HINT,
   });
 }

@@ -38,7 +38,7 @@ export const destroySandbox = async (stateDirectory: string, id: string): Promis
   }
   await removeSessionDirectory(stateDirectory, id, record);
   await releaseUids(stateDirectory, id);
-  // The record goes last, so that a crash in between leaves something that can be destroyed.
+  // The directory goes last: what a crash in between leaves of it can still be destroyed.
   const files = sandboxFiles(directory);
   await removeTree(join(directory, 'disk'));
   await removeTree(files.stage);

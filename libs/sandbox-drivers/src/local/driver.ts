@@ -142,6 +142,13 @@ const whyStopped = async (record: SandboxRecord): Promise<string | null> => {
   return (await isAlive(record.init)) ? null : 'its processes have ended';
 };
 
+/** A table of processes that cannot be read says nothing about them [S5]. */
+const unknownState = (cause: unknown): never => {
+  throw new HangarError('unavailable', 'It cannot be seen whether the sandbox is alive.', {
+    cause,
+  });
+};
+
 /** Reads and nothing else [S5]. */
 const statusOf = async (directory: string, id: string): Promise<SandboxStatus | null> => {
   const found = await readRecord(directory);
@@ -248,7 +255,7 @@ class SandboxLinks {
       throw new HangarError('unavailable', `The record of sandbox ${ref.id} cannot be read.`);
     }
     if (found.state === 'absent' || found.record.instance !== ref.instance) return null;
-    return (await whyStopped(found.record)) === null ? found.record : null;
+    return (await whyStopped(found.record).catch(unknownState)) === null ? found.record : null;
   }
 
   private async dialOnce(ref: SandboxRef): Promise<Mux | null> {

@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { errorCode } from './error-code.ts';
 
 /**
  * Reads `/proc`. A pid alone is never a name for a process: it is used again after the process
@@ -33,11 +34,13 @@ const parseStat = (pid: number, text: string): ProcessEntry | null => {
   };
 };
 
+/** Null when there is none; throws when that cannot be known, for what is unknown is not gone [S5]. */
 export const readProcess = async (pid: number): Promise<ProcessEntry | null> => {
   try {
     return parseStat(pid, await readFile(`/proc/${pid}/stat`, 'latin1'));
-  } catch {
-    return null;
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes(errorCode(error) ?? '')) return null;
+    throw error;
   }
 };
 

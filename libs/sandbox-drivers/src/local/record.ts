@@ -148,7 +148,4 @@ export const claimDirectory = async (
 };
 
 export const readBootId = async (): Promise<string> =>
-  readFile('/proc/sys/kernel/random/boot_id', 'utf8').then(
-    (text) => text.trim(),
-    () => 'unknown',
-  );
+  (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();

@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   cpSync,
@@ -300,8 +301,9 @@ describe('restore', () => {
       const poll = setInterval(() => {
         if (existsSync(join(scene.work, 'many'))) child.kill('SIGKILL');
       }, 1);
-      await new Promise((resolve) => child.on('close', resolve));
+      const [, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
       clearInterval(poll);
+      expect(signal).toBe('SIGKILL');
       await restoreScene(scene);
       const after = look(scene);
       expect(after.status).toEqual(before.status);

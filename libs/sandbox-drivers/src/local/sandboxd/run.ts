@@ -148,7 +148,8 @@ export class Run {
 
   private watch(): void {
     if (this.end) return;
-    this.timer = setInterval(() => void this.check(), CHECK_MS);
+    // A look that failed is repeated at the next one.
+    this.timer = setInterval(() => void this.check().catch(() => undefined), CHECK_MS);
   }
 
   private async check(): Promise<void> {
