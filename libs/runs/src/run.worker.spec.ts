@@ -317,6 +317,20 @@ describe('what a run tells', () => {
     expect(error.length).toBeLessThan(9_000);
   });
 
+  it('that are missing are told with what to do about it, whatever the CLI advises', async () => {
+    const bench = await createRunBench({
+      play: (run) => {
+        const error = { message: 'Not logged in · Please run /login' };
+        print(run, { ...DONE, outcome: 'failed', error });
+        run.exit();
+      },
+    });
+    await bench.start();
+    await bench.execute();
+    const { error } = await bench.ended('RunFinished');
+    expect(error).toMatch(/^Not logged in .*start it with ANTHROPIC_API_KEY.* secret/);
+  });
+
   it('hides them in an error of the sandbox', async () => {
     const bench = await createRunBench({ variables });
     await bench.start();

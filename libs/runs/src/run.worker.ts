@@ -1,5 +1,5 @@
 import { HangarError, deriveUuid, sessionPartId, type SandboxPlace } from '@hangar/contracts';
-import type { HarnessAdapter, TurnSpec } from '@hangar/harness-adapters';
+import type { HarnessAdapter, TurnResult, TurnSpec } from '@hangar/harness-adapters';
 import { metaOfEffect, type LeasedEffect } from '@hangar/messaging';
 import { isTransientDatabaseError } from '@hangar/messaging/postgres';
 import type { SandboxIo, SandboxRef } from '@hangar/sandbox-drivers';
@@ -266,7 +266,7 @@ class Execution {
         summary: clip(this.#redact(result.summary)),
         usage: result.usage,
         ...(result.error
-          ? { error: clip(this.#redact(result.error.message)), error_kind: result.error.kind }
+          ? { error: clip(this.#redact(inWords(result.error))), error_kind: result.error.kind }
           : {}),
         ...(id === null ? {} : { harness_session: id }),
         conversation: id === null ? 'none' : conversation,
@@ -299,6 +299,14 @@ class Execution {
     await runs.execute(this.#id, full, { meta: metaOfEffect(this.#effect.payload, 'runs') });
   }
 }
+
+/** What the CLIs advise (`/login`) cannot be done in a sandbox; what can be done here is said too. */
+const inWords = ({ kind, message }: NonNullable<TurnResult['error']>): string =>
+  kind === 'authentication' ? `${message} (${CREDENTIALS_HINT})` : message;
+
+const CREDENTIALS_HINT =
+  "hangar has no valid key for the agent's provider: start it with ANTHROPIC_API_KEY, OPENAI_API_KEY " +
+  'or the like, or set the key as a secret that the environment names';
 
 const refOf = (place: SandboxPlace): SandboxRef => ({
   id: place.sandbox_id,

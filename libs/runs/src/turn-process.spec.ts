@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { HangarError } from '@hangar/contracts';
 import { fakeAdapter } from '@hangar/harness-adapters/fake';
 import { createFakeDriver, type FakeDriver, type FakeRun } from '@hangar/sandbox-drivers/fake';
 import { DONE, print } from './testing/run-bench.ts';
@@ -205,6 +206,34 @@ describe('the end of a turn', () => {
     driven.run().exit();
     await pass(120_000);
     expect(await driven.end).toMatchObject({ result: { summary: 'still there' } });
+  });
+
+  it('that is not found after its sandbox answered for it is asked about again [S5]', async () => {
+    const driven = await drive((run) => print(run, SESSION));
+    const follow = driven.driver.runs.follow.bind(driven.driver.runs);
+    let asked = 0;
+    driven.driver.runs.follow = async (...how) => {
+      asked += 1;
+      if (asked === 1) return { ...(await follow(...how)), exit: lost() };
+      if (asked === 2) throw new HangarError('not_found', 'never heard of it');
+      return follow(...how);
+    };
+    driven.driver.faults.isUnreachable = true;
+    await pass(1_000);
+    driven.driver.faults.isUnreachable = false;
+    print(driven.run(), { type: 'said', text: 'still there' }, DONE);
+    driven.run().exit();
+    await pass(120_000);
+    expect(await driven.end).toMatchObject({ result: { summary: 'still there' } });
+  });
+
+  it('is over when its sandbox is not there any more', async () => {
+    const driven = await drive((run) => print(run, SESSION));
+    driven.driver.runs.status = () => Promise.reject(new HangarError('not_found', 'it is gone'));
+    driven.driver.runs.follow = () => Promise.reject(new HangarError('not_found', 'it is gone'));
+    driven.run().exit({ kind: 'connection_lost' });
+    await pass(10_000);
+    expect(await driven.end).toMatchObject({ kind: 'sandbox_gone' });
   });
 });
 

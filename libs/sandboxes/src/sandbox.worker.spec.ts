@@ -227,6 +227,17 @@ describe('a sandbox that is asked for', () => {
     expect(await listed(bench)).toEqual([]);
   });
 
+  it('of an environment with an image fails at once: no driver runs images yet', async () => {
+    const bench = await createBench({ recipe: { image: 'debian' } });
+    await request(bench);
+    await bench.provision();
+    expect(await failure(bench)).toMatchObject({
+      phase: 'image',
+      reason: 'the fake driver runs no images: take `image` out of the environment default',
+    });
+    expect(await listed(bench)).toEqual([]);
+  });
+
   it('goes on when a note of its progress could not be recorded', async () => {
     let fails = 1;
     const bench = await createBench({

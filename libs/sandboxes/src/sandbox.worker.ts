@@ -135,6 +135,12 @@ async function provision(
 ): Promise<{ place: SandboxPlace; expires_at: string; environment_version: number }> {
   const { driver, environments, installHarness, ttlMinutes, now } = options;
   const { version, recipe } = await loadRecipe(environments, request.owner, request.environment);
+  // A recipe's wish that is not met is told, never passed over.
+  if (recipe.image !== undefined)
+    throw new StartFailure(
+      'image',
+      `the ${driver.kind} driver runs no images: take \`image\` out of the environment ${request.environment}`,
+    );
   await progress('harness', `preparing ${request.harness}`);
   const harnessDirectory = await installHarness(
     request.harness,

@@ -1,4 +1,5 @@
 import { BODY_BYTES_MAX } from '@hangar/contracts';
+import { parseDocument } from 'yaml';
 import { defineCommand } from '../../command.ts';
 import { EXIT } from '../../exit-codes.ts';
 import { refused } from '../../failure.ts';
@@ -48,14 +49,6 @@ export const applyCommand = defineCommand({
  * the recipe in full and refuses one whose name is another.
  */
 export function nameInRecipe(text: string): string | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    const name = (value as { name?: unknown } | null)?.name;
-    return typeof name === 'string' ? name : null;
-  } catch {
-    // Not JSON, so YAML.
-  }
-  const line = /^(?:name|"name"|'name')[ \t]*:[ \t]+(.*)$/m.exec(text)?.[1] ?? '';
-  const name = /^(?:"([^"]*)"|'([^']*)'|([^\s#"'][^\s#]*))/.exec(line.trim());
-  return name?.[1] ?? name?.[2] ?? name?.[3] ?? null;
+  const name = parseDocument(text).get('name');
+  return typeof name === 'string' ? name : null;
 }
