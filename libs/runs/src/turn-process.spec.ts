@@ -1,12 +1,16 @@
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { HangarError } from '@hangar/contracts';
 import { fakeAdapter } from '@hangar/harness-adapters/fake';
+import type { RunFollow } from '@hangar/sandbox-drivers';
 import { createFakeDriver, type FakeDriver, type FakeRun } from '@hangar/sandbox-drivers/fake';
 import { DONE, print } from './testing/run-bench.ts';
 import { driveTurn, type ProcessEnd, type StopReason } from './turn-process.ts';
 
 const SESSION = { type: 'session', id: 'conversation-1' };
 const SETTLED_MS = 1;
+/** At least the longest pause between two tries. */
+const RETRY_MS = 10_000;
 
 /** Only what waits is faked; streams and promises go on by themselves. */
 beforeEach(() => {
@@ -36,7 +40,11 @@ interface Driven {
   stop(reason: StopReason): void;
 }
 
-async function drive(play: (run: FakeRun) => void): Promise<Driven> {
+/** `spoil`: changes the driver before the first byte is read. */
+async function drive(
+  play: (run: FakeRun) => void,
+  spoil: (driver: FakeDriver) => void = () => undefined,
+): Promise<Driven> {
   const driver = createFakeDriver({ run: play });
   const ref = await driver.create({
     id: 'sbx-1',
@@ -48,6 +56,7 @@ async function drive(play: (run: FakeRun) => void): Promise<Driven> {
     resources: {},
   });
   await driver.runs.start(ref, 'run-1', { argv: ['agent'], cwd: '/', envVars: {} });
+  spoil(driver);
   const stop = new AbortController();
   const protocol = fakeAdapter.protocol({
     runId: 'run-1',
@@ -191,53 +200,64 @@ describe('the end of a turn', () => {
   });
 
   it('is waited for while the sandbox cannot be asked, for as long as it takes [S5]', async () => {
-    const driven = await drive((run) => print(run, SESSION));
-    const follow = driven.driver.runs.follow.bind(driven.driver.runs);
     let asked = 0;
-    driven.driver.runs.follow = async (...how) => {
-      asked += 1;
-      if (asked < 20) return { ...(await follow(...how)), exit: lost() };
-      return follow(...how);
-    };
+    const driven = await drive(
+      (run) => print(run, SESSION),
+      ({ runs }) => {
+        const follow = runs.follow.bind(runs);
+        runs.follow = async (...how) => {
+          asked += 1;
+          return asked < 20 ? lost() : follow(...how);
+        };
+      },
+    );
     driven.driver.faults.isUnreachable = true;
-    await pass(60_000);
+    for (let round = 0; round < 10; round += 1) await pass(RETRY_MS);
+    expect(asked).toBe(1);
     driven.driver.faults.isUnreachable = false;
+    for (let round = 0; round < 20; round += 1) await pass(RETRY_MS);
+    expect(asked).toBe(20);
     print(driven.run(), { type: 'said', text: 'still there' }, DONE);
     driven.run().exit();
-    await pass(120_000);
+    await settled();
     expect(await driven.end).toMatchObject({ result: { summary: 'still there' } });
   });
 
   it('that is not found after its sandbox answered for it is asked about again [S5]', async () => {
-    const driven = await drive((run) => print(run, SESSION));
-    const follow = driven.driver.runs.follow.bind(driven.driver.runs);
     let asked = 0;
-    driven.driver.runs.follow = async (...how) => {
-      asked += 1;
-      if (asked === 1) return { ...(await follow(...how)), exit: lost() };
-      if (asked === 2) throw new HangarError('not_found', 'never heard of it');
-      return follow(...how);
-    };
-    driven.driver.faults.isUnreachable = true;
-    await pass(1_000);
-    driven.driver.faults.isUnreachable = false;
+    const driven = await drive(
+      (run) => print(run, SESSION),
+      ({ runs }) => {
+        const follow = runs.follow.bind(runs);
+        runs.follow = async (...how) => {
+          asked += 1;
+          if (asked === 1) throw new HangarError('not_found', 'never heard of it');
+          return follow(...how);
+        };
+      },
+    );
+    await pass(RETRY_MS);
+    expect(asked).toBe(2);
     print(driven.run(), { type: 'said', text: 'still there' }, DONE);
     driven.run().exit();
-    await pass(120_000);
+    await settled();
     expect(await driven.end).toMatchObject({ result: { summary: 'still there' } });
   });
 
   it('is over when its sandbox is not there any more', async () => {
     const driven = await drive((run) => print(run, SESSION));
     driven.driver.runs.status = () => Promise.reject(new HangarError('not_found', 'it is gone'));
-    driven.driver.runs.follow = () => Promise.reject(new HangarError('not_found', 'it is gone'));
     driven.run().exit({ kind: 'connection_lost' });
-    await pass(10_000);
+    await pass(RETRY_MS);
     expect(await driven.end).toMatchObject({ kind: 'sandbox_gone' });
   });
 });
 
-const lost = () => Promise.resolve({ kind: 'connection_lost' as const });
+const lost = (): RunFollow => ({
+  stdout: Readable.from([]),
+  stderr: Readable.from([]),
+  exit: Promise.resolve({ kind: 'connection_lost' }),
+});
 
 describe('what a harness prints', () => {
   it('may hold anything: bytes that are no text, lines of megabytes, no JSON', async () => {
