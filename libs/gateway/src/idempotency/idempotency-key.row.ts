@@ -11,4 +11,6 @@ export class IdempotencyKey {
   /** Status and body as JSON, sealed: an answer may hold an access token. */
   @Column({ type: 'bytea', nullable: true }) answer: Buffer | null;
   @Column({ type: 'timestamptz' }) at: Date;
+  /** What the ids of what is made with this key are derived from. */
+  @Column({ type: 'uuid' }) seed: string;
 }

@@ -37,9 +37,9 @@ export function creationOf(
   });
 }
 
-const RESERVE = `insert into gateway.idempotency_key (owner, key, request, at)
-  values ($1, $2, $3, now()) on conflict do nothing`;
-const FIND = `select request, answer from gateway.idempotency_key where owner = $1 and key = $2`;
+const RESERVE = `insert into gateway.idempotency_key (owner, key, request, seed, at)
+  values ($1, $2, $3, $4, now()) on conflict do nothing`;
+const FIND = `select request, answer, seed from gateway.idempotency_key where owner = $1 and key = $2`;
 /** The first answer stays: a twin of this request may have been faster. */
 const ANSWER = `update gateway.idempotency_key set answer = coalesce(answer, $3)
   where owner = $1 and key = $2`;
@@ -52,6 +52,7 @@ const FORGET = `delete from gateway.idempotency_key where ctid in (
 interface Row {
   request: Buffer;
   answer: Buffer | null;
+  seed: string;
 }
 
 /** A pool, or a transaction in which the answer commits with what it tells of. */
@@ -60,8 +61,10 @@ export type KeyConnection = Pick<Pool, 'query'>;
 /**
  * The same key and body give the same answer, also in parallel and after a restart [M2]. Work
  * gets a seed and derives the ids of what it makes from it: a twin, or a second try after a
- * crash, then makes the same things, and the owner of the aggregate records them once. Work that
- * cannot do that asks `recall` and tells `keep` in its own transaction.
+ * crash, then makes the same things, and the owner of the aggregate records them once. The seed
+ * is drawn when the key is first seen: a key that is used again after it was forgotten, or in
+ * another installation, makes something else. Work that cannot derive its ids asks `recall` and
+ * tells `keep` in its own transaction.
  */
 export class Idempotency {
   readonly #pool: KeyConnection;
@@ -83,11 +86,13 @@ export class Idempotency {
     const { owner } = caller;
     await this.#pool.query(FORGET);
     const request = this.#vault.seal(requestHash, aadOf('request', owner, key));
-    await this.#pool.query(RESERVE, [owner, key, request]);
-    const known = await this.recall<T>(this.#pool, caller, creation);
+    await this.#pool.query(RESERVE, [owner, key, request, randomUUID()]);
+    const row = await this.#find(this.#pool, caller, creation);
+    const known = this.#answerOf<T>(row, owner, key);
     if (known) return known;
     try {
-      const answer = await work(`${owner}\0${key}`);
+      // A twin that was refused may have freed the key meanwhile; its seed is gone with it.
+      const answer = await work(row?.seed ?? randomUUID());
       await this.keep(this.#pool, caller, creation, answer);
       return (await this.recall<T>(this.#pool, caller, creation)) ?? answer;
     } catch (error) {
@@ -100,15 +105,28 @@ export class Idempotency {
   /** The answer that was given before; null when there is none yet. */
   async recall<T>(
     connection: KeyConnection,
+    caller: Caller,
+    creation: Creation,
+  ): Promise<T | null> {
+    if (creation.key === null) return null;
+    const row = await this.#find(connection, caller, creation);
+    return this.#answerOf<T>(row, caller.owner, creation.key);
+  }
+
+  async #find(
+    connection: KeyConnection,
     { owner }: Caller,
     { key, requestHash }: Creation,
-  ): Promise<T | null> {
-    if (key === null) return null;
+  ): Promise<Row | null> {
     const [row] = (await connection.query<Row>(FIND, [owner, key])).rows;
     if (!row) return null;
-    const hash = this.#vault.unseal(row.request, aadOf('request', owner, key)).toString('utf8');
-    if (hash !== requestHash) throw keyReused();
-    if (row.answer === null) return null;
+    const aad = aadOf('request', owner, String(key));
+    if (this.#vault.unseal(row.request, aad).toString('utf8') !== requestHash) throw keyReused();
+    return row;
+  }
+
+  #answerOf<T>(row: Row | null, owner: string, key: string): T | null {
+    if (!row?.answer) return null;
     const text = this.#vault.unseal(row.answer, aadOf('answer', owner, key)).toString('utf8');
     return JSON.parse(text) as T;
   }

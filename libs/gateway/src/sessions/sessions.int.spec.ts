@@ -151,6 +151,17 @@ describe('Idempotency-Key [M2]', () => {
     expect(await keep('aged-2')).toBe(201);
   });
 
+  it('makes something new once it is forgotten, and not what another installation made', async () => {
+    const old = { 'idempotency-key': 'send-old' };
+    const body = { message: 'said again' };
+    const send = async () =>
+      (await post<MessageReceipt>('keyed/send', { body, headers: old })).body.message_id;
+    const first = await send();
+    expect(await send()).toBe(first);
+    await stack.log.pool.query("delete from gateway.idempotency_key where key = 'send-old'");
+    expect(await send()).not.toBe(first);
+  });
+
   it('is each owner’s own', async () => {
     expect((await create('keyed', { title: 'Mine' }, '', { headers, token: other })).status).toBe(
       201,

@@ -24,5 +24,20 @@ export class GatewayTables1764500000000 implements MigrationInterface {
   }
 }
 
+/** What a key's work derives its ids from is drawn for the key, not made of its text. */
+export class IdempotencySeed1764590000000 implements MigrationInterface {
+  name = 'IdempotencySeed1764590000000';
+
+  async up(runner: QueryRunner): Promise<void> {
+    const table = 'alter table gateway.idempotency_key';
+    await runner.query(`${table} add column seed uuid not null default gen_random_uuid()`);
+    await runner.query(`${table} alter column seed drop default`);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('alter table gateway.idempotency_key drop column seed');
+  }
+}
+
 /** In order; one that was released is never edited. */
-export const MIGRATIONS = [GatewayTables1764500000000];
+export const MIGRATIONS = [GatewayTables1764500000000, IdempotencySeed1764590000000];

@@ -150,8 +150,8 @@ export const expectedCgroups = async (name: string): Promise<string[]> => {
   return [...new Set(Object.values(host?.parents ?? {}).map((parent) => join(parent, name)))];
 };
 
-/** The name of a sandbox's group in each hierarchy. */
-export const cgroupName = (sandboxId: string): string => `hangar-${sandboxId}`;
+/** The name of a sandbox's group in each hierarchy, by its mark. */
+export const cgroupName = (mark: string): string => `hangar-${mark}`;
 
 /** Kills what is in the groups and removes them; false when something would not die. */
 export const removeCgroups = async (directories: string[]): Promise<boolean> => {

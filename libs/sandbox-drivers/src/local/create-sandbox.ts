@@ -17,6 +17,7 @@ import {
   readRecord,
   sandboxesDirectory,
   sandboxFiles,
+  sandboxMark,
   writeRecord,
   type SandboxRecord,
 } from './record.ts';
@@ -141,7 +142,8 @@ const makeSandbox = async (
   }
   if (host.cgroups) {
     const limits = { ...spec.resources, pids: spec.resources.pids ?? PIDS_DEFAULT };
-    record.cgroups = await createCgroups(host.cgroups, cgroupName(spec.id), limits);
+    const name = cgroupName(sandboxMark(stateDirectory, spec.id));
+    record.cgroups = await createCgroups(host.cgroups, name, limits);
   }
   // From here on a destroy after a crash finds everything that was made.
   await writeRecord(directory, record);

@@ -8,6 +8,7 @@ import {
   readRecord,
   sandboxesDirectory,
   sandboxFiles,
+  sandboxMark,
   type SandboxRecord,
 } from './record.ts';
 import { releaseUids } from './uid-slots.ts';
@@ -26,10 +27,11 @@ export const destroySandbox = async (stateDirectory: string, id: string): Promis
   const record = found.state === 'found' ? found.record : null;
   if (record && record.bootId === (await readBootId())) await killProcesses(record);
   // Also what the record does not name: a crash between the start and the record.
-  const isSwept = await sweepProcesses({ name: MARKER.sandbox, value: id });
+  const mark = sandboxMark(stateDirectory, id);
+  const isSwept = await sweepProcesses({ name: MARKER.sandbox, value: mark });
   const known = record?.cgroups ?? [];
   const isEmpty = await removeCgroups(
-    known.length > 0 ? known : await expectedCgroups(cgroupName(id)),
+    known.length > 0 ? known : await expectedCgroups(cgroupName(mark)),
   );
   if (!isSwept || !isEmpty) {
     throw new HangarError('unavailable', `Some processes of sandbox ${id} would not die.`, {

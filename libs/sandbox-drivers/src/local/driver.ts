@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, realpathSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { HangarError } from '@hangar/contracts';
 import type {
   DriverCapabilities,
@@ -43,8 +43,9 @@ const RECONNECT_PAUSE_MS = 50;
 const GONE_MS = 2000;
 
 export const createLocalDriver = (options: LocalDriverOptions): SandboxDriver => {
-  const stateDirectory = resolve(options.stateDirectory);
-  mkdirSync(sandboxesDirectory(stateDirectory), { recursive: true, mode: 0o700 });
+  mkdirSync(sandboxesDirectory(options.stateDirectory), { recursive: true, mode: 0o700 });
+  // By its one true path: what it marks on this machine has to be found by every later process.
+  const stateDirectory = realpathSync(options.stateDirectory);
   const isolation = options.isolation ?? isolationFromEnvironment();
   let detected: Promise<HostSupport> | undefined;
   const host = (): Promise<HostSupport> => (detected ??= detectHost(isolation));

@@ -7,7 +7,7 @@ import type { SandboxSpec } from '../sandbox-driver.ts';
 import { dropTo, type HostSupport } from './host-support.ts';
 import { bubblewrapArguments, INSIDE, stagedBinds, type Reach, type Toolbox } from './layout.ts';
 import { readProcess, type ProcessIdentity } from './process-table.ts';
-import type { SandboxFiles, SandboxRecord } from './record.ts';
+import { sandboxMark, type SandboxFiles, type SandboxRecord } from './record.ts';
 import { buildSeccompFilter } from './seccomp-filter.ts';
 import { MARKER, SOCKET_NAME, type SandboxdConfig } from './wire/protocol.ts';
 
@@ -94,7 +94,7 @@ const insideCwd = ({ spec, record }: Launch): string =>
     ? join(record.paths.workspace, spec.cwd.slice(INSIDE.workspace.length))
     : spec.cwd;
 
-const environment = ({ record, files, spec }: Launch): Record<string, string> => {
+const environment = ({ record, files, spec, stateDirectory }: Launch): Record<string, string> => {
   const isPlain = record.isolation === 'none';
   const system = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
   return {
@@ -109,7 +109,7 @@ const environment = ({ record, files, spec }: Launch): Record<string, string> =>
     TMPDIR: isPlain ? files.temporary : INSIDE.temporary,
     ...spec.envVars,
     GIT_CONFIG_SYSTEM: isPlain ? files.gitconfig : INSIDE.gitconfig,
-    [MARKER.sandbox]: record.id,
+    [MARKER.sandbox]: sandboxMark(stateDirectory, record.id),
   };
 };
 
@@ -188,7 +188,7 @@ const plainLines = (launch: Launch): string[] => {
 
 /** Spawns the sandbox in a session of its own, so that it outlives this process and its group. */
 const spawnSandbox = async (launch: Launch): Promise<ChildProcess> => {
-  const { files, record, host } = launch;
+  const { files, record, host, stateDirectory } = launch;
   const isPlain = record.isolation === 'none';
   const script = [
     'set -e',
@@ -198,7 +198,8 @@ const spawnSandbox = async (launch: Launch): Promise<ChildProcess> => {
   await writeFile(files.startScript, `${script.join('\n')}\n`, { mode: 0o600 });
   const shell = ['/bin/sh', files.startScript];
   const argv = host.staged ? ['unshare', '--mount', '--propagation', 'private', ...shell] : shell;
-  const minimal = { PATH: process.env.PATH ?? '', [MARKER.sandbox]: record.id };
+  const mark = sandboxMark(stateDirectory, record.id);
+  const minimal = { PATH: process.env.PATH ?? '', [MARKER.sandbox]: mark };
   const log = openSync(files.startLog, 'a', 0o600);
   try {
     return spawn(argv[0]!, argv.slice(1), {

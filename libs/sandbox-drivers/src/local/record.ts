@@ -1,5 +1,5 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { SandboxPaths } from '../sandbox-driver.ts';
 import type { ProcessIdentity } from './process-table.ts';
@@ -58,6 +58,14 @@ export interface SandboxFiles {
 
 export const sandboxesDirectory = (stateDirectory: string): string =>
   join(stateDirectory, 'sandboxes');
+
+/**
+ * What the machine knows a sandbox by: the mark of its processes and the name of its groups. It
+ * says whose it is, because another hangar on this machine, with a state directory of its own, may
+ * have a sandbox of the same id.
+ */
+export const sandboxMark = (stateDirectory: string, id: string): string =>
+  `${createHash('sha256').update(stateDirectory).digest('hex').slice(0, 8)}-${id}`;
 
 export const sandboxFiles = (directory: string): SandboxFiles => ({
   directory,

@@ -6,7 +6,7 @@ import { newSpec, until } from '../testing/index.ts';
 import { openLocalDriver } from '../testing/local-driver-factory.ts';
 import { createLocalDriver } from './index.ts';
 import { hasMarker, listProcesses, readProcess } from './process-table.ts';
-import type { SandboxRecord } from './record.ts';
+import { sandboxMark, type SandboxRecord } from './record.ts';
 
 describe('records of the local driver', () => {
   let local: Awaited<ReturnType<typeof openLocalDriver>>;
@@ -28,7 +28,8 @@ describe('records of the local driver', () => {
     (JSON.parse(await readFile(recordOf(id), 'utf8')) as SandboxRecord).init!.pid;
   const processesOf = async (id: string): Promise<number[]> => {
     const all = await listProcesses();
-    const marks = await Promise.all(all.map(({ pid }) => hasMarker(pid, 'HANGAR_SANDBOX', id)));
+    const mark = sandboxMark(local.stateDirectory, id);
+    const marks = await Promise.all(all.map(({ pid }) => hasMarker(pid, 'HANGAR_SANDBOX', mark)));
     return all.filter((_, index) => marks[index]).map(({ pid }) => pid);
   };
 
@@ -149,6 +150,24 @@ describe('records of the local driver', () => {
     expect(one).toEqual(two);
     await local.driver.destroy(spec.id);
     await other.close();
+  });
+
+  it('a sandbox of the same id in another state directory is another one', async () => {
+    const elsewhere = await openLocalDriver('auto');
+    const spec = newSpec();
+    const [ref, other] = [await local.driver.create(spec), await elsewhere.driver.create(spec)];
+    const isUp = async ({ driver }: typeof local, at: typeof ref): Promise<unknown> =>
+      (await driver.exec(at, { argv: ['true'] })).exit;
+    await elsewhere.driver.destroy(spec.id);
+    expect(await isUp(local, ref)).toEqual({ kind: 'exited', code: 0 });
+    expect(await isUp(elsewhere, other)).toEqual({ kind: 'sandbox_gone' });
+    const { cgroups } = JSON.parse(await readFile(recordOf(spec.id), 'utf8')) as SandboxRecord;
+    expect(await Promise.all(cgroups.map((cgroup) => readdir(cgroup)))).toHaveLength(
+      cgroups.length,
+    );
+    await local.driver.destroy(spec.id);
+    await elsewhere.driver.close();
+    await elsewhere.close();
   });
 
   it('a creation that was cut off is taken over', async () => {
