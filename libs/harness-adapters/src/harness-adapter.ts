@@ -39,6 +39,42 @@ export interface TurnSpec {
   resume: boolean;
   /** Of the run, credentials and endpoint (`ANTHROPIC_BASE_URL` ...) included. */
   envVars: Record<string, string>;
+  /** true: every tool call is asked about before it runs, as far as the harness can [A3]. */
+  asksLeave: boolean;
+  /**
+   * The answer to what the turn before was deferred on [A2]; the conversation is resumed with it
+   * instead of a prompt, or with it as the prompt where the harness cannot.
+   */
+  answered: { ask: Ask; answer: Answer } | null;
+}
+
+/** What the agent wants of a person; the turn waits for the answer. */
+export interface Ask {
+  /** Unique in the conversation, and the same when the call is asked about again. */
+  id: string;
+  kind: 'question' | 'decision';
+  /** One or more questions; for a decision one, which says what the tool would do. */
+  questions: AskedQuestion[];
+  /** The tool call that wants leave; absent for a question. */
+  tool?: { name: string; input: unknown };
+}
+
+export interface AskedQuestion {
+  id: string;
+  text: string;
+  /** Empty: free text. A free text is an answer beside the choices, too. */
+  choices: { label: string; description: string }[];
+  /** Several choices may be taken, then separated by `, `. */
+  isMultiple: boolean;
+}
+
+export interface Answer {
+  /** `deny` refuses a tool call, or says that a question stays without an answer. */
+  verdict: 'allow' | 'deny';
+  /** By question id; empty for a decision. */
+  answers: Record<string, string>;
+  /** What the agent is told with a `deny`. */
+  reason: string;
 }
 
 export interface HarnessCommand {
@@ -79,7 +115,8 @@ export type TurnErrorKind =
   | 'unknown';
 
 export interface TurnResult {
-  outcome: 'succeeded' | 'failed' | 'cancelled';
+  /** `deferred`: the turn ended on what it asked; the conversation goes on with the answer [A2]. */
+  outcome: 'succeeded' | 'failed' | 'cancelled' | 'deferred';
   /** Last message of the assistant in this turn; empty when there was none. */
   summary: string;
   usage: Usage;
@@ -92,6 +129,11 @@ export type HarnessEvent =
   | { type: 'conversation'; id: string }
   /** The harness said it has the message: delivered, not merely written [M3]. */
   | { type: 'delivered'; messageId: string }
+  /** A message for the running turn that the harness has not, and will not get in it [M4]. */
+  | { type: 'returned'; messageId: string }
+  | { type: 'asked'; ask: Ask }
+  /** Answered, deferred, or given up by the harness: an answer does nothing any more [A4]. */
+  | { type: 'ask_closed'; id: string }
   | { type: 'text_delta'; text: string }
   | { type: 'message'; role: 'assistant'; text: string }
   | { type: 'tool_started'; id: string; name: string; input: unknown }
@@ -102,16 +144,39 @@ export type HarnessEvent =
   /** The turn is over as far as the harness is concerned; the process may still run. */
   | { type: 'ended'; result: TurnResult };
 
+/** What was said, and what is to be written. */
+export interface ProtocolStep {
+  events: HarnessEvent[];
+  inputs: ProtocolInput[];
+}
+
 /**
  * The line protocol of one turn: a state machine without I/O, clock or randomness. Fed the same
  * lines it says the same things with the same keys, so a restarted service replays the output
- * from byte 0 and nothing is sent twice.
+ * from byte 0 and nothing is sent twice. What came from people (`steer`, `withdraw`, `answer`,
+ * `defer`) is then told again at the start, before the first line: the keys of what it writes
+ * must not depend on when it came.
  */
 export interface TurnProtocol {
   /** What to write at once after the start. */
   open(): ProtocolInput[];
   /** One line of stdout, without its newline. Lines that are not understood give nothing. */
-  line(line: string): { events: HarnessEvent[]; inputs: ProtocolInput[] };
+  line(line: string): ProtocolStep;
+  /**
+   * A message for the running turn [M3]; exactly one of `delivered` and `returned` follows, at the
+   * latest before `ended` (after `ended`: `returned` at once). A harness that cannot give a
+   * message back is written to only when it would apply it at once.
+   */
+  steer(message: { messageId: string; text: string }): ProtocolStep;
+  /** Gives it back if the harness has not got it yet; else `delivered` says that it was late [M4]. */
+  withdraw(messageId: string): ProtocolStep;
+  /** The first answer to an open ask counts; any other is quiet. `ask_closed` follows. */
+  answer(askId: string, answer: Answer): ProtocolStep;
+  /**
+   * Ends the turn with its open asks kept (`deferred`) where the harness can go on from them in
+   * another sandbox, or else by interrupting it. Without an open ask it is quiet [A2].
+   */
+  defer(): ProtocolStep;
   /** The harness's own interrupt [M8]; empty when there is none (then signals are used). */
   interrupt(): ProtocolInput[];
   /** After `ended`: what lets the process leave with everything on disk (usually `eof`). */

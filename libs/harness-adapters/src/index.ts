@@ -1,5 +1,8 @@
 export {
   CONVERSATION_BYTES_MAX,
+  type Answer,
+  type Ask,
+  type AskedQuestion,
   type ConversationCheck,
   type ConversationFiles,
   type HarnessAdapter,
@@ -8,6 +11,7 @@ export {
   type HarnessEvent,
   type HarnessName,
   type ProtocolInput,
+  type ProtocolStep,
   type TurnErrorKind,
   type TurnProtocol,
   type TurnResult,

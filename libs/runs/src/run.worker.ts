@@ -200,6 +200,8 @@ class Execution {
         : deriveUuid('conversation', this.#id, conversation),
       resume,
       envVars,
+      asksLeave: false,
+      answered: null,
     };
   }
 

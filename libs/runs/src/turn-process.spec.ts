@@ -51,6 +51,8 @@ async function drive(
     sessionId: 'ses-1',
     cwd: '/workspace',
     envVars: {},
+    asksLeave: false,
+    answered: null,
     network: 'open',
     mounts: [],
     resources: {},

@@ -9,6 +9,7 @@ import type {
   Usage,
 } from '../harness-adapter.ts';
 import { numberAt, objectAt, parseJson, textAt, type Json } from '../json-line.ts';
+import { NotLive } from '../not-live.ts';
 import { processResult, turnError } from '../turn-error.ts';
 import { answerControl, controlRequest } from './claude-code.control.ts';
 import { assistantEvents, toolResultEvents } from './claude-code.messages.ts';
@@ -22,7 +23,7 @@ const NOTHING: Step = { events: [], inputs: [] };
 const LOST = /No conversation found/i;
 const FINISHED_TASK = new Set(['completed', 'failed', 'stopped', 'killed']);
 
-export class ClaudeCodeProtocol implements TurnProtocol {
+export class ClaudeCodeProtocol extends NotLive implements TurnProtocol {
   readonly #turn: TurnSpec;
   readonly #messageUuid: string;
   /** Subagents in the background: the turn goes on by itself when one is done. */
@@ -41,6 +42,7 @@ export class ClaudeCodeProtocol implements TurnProtocol {
   #ended: TurnResult | null = null;
 
   constructor(turn: TurnSpec) {
+    super();
     this.#turn = turn;
     this.#messageUuid = deriveUuid('claude-code-message', turn.runId, turn.messageId);
   }
@@ -89,7 +91,7 @@ export class ClaudeCodeProtocol implements TurnProtocol {
     }
   }
 
-  interrupt(): ProtocolInput[] {
+  override interrupt(): ProtocolInput[] {
     this.#isInterrupted = true;
     return [controlRequest('interrupt', 'interrupt')];
   }

@@ -8,6 +8,7 @@ import type {
   Usage,
 } from '../harness-adapter.ts';
 import { isJson, numberAt, objectAt, parseJson, textAt, type Json } from '../json-line.ts';
+import { NotLive } from '../not-live.ts';
 import { processResult, turnError, type ReportedError } from '../turn-error.ts';
 import { itemCompleted, itemStarted } from './codex.items.ts';
 
@@ -35,7 +36,7 @@ const NOBODY_ANSWERS =
   'Nobody can answer while this turn runs. End your turn with the question as your last ' +
   'message; the answer comes as the next message.';
 
-export class CodexProtocol implements TurnProtocol {
+export class CodexProtocol extends NotLive implements TurnProtocol {
   readonly #turn: TurnSpec;
   #threadId = '';
   #turnId = '';
@@ -48,6 +49,7 @@ export class CodexProtocol implements TurnProtocol {
   #isInterrupted = false;
 
   constructor(turn: TurnSpec) {
+    super();
     this.#turn = turn;
   }
 
@@ -74,7 +76,7 @@ export class CodexProtocol implements TurnProtocol {
     return this.#notification(method, params, numberAt(json, 'emittedAtMs'));
   }
 
-  interrupt(): ProtocolInput[] {
+  override interrupt(): ProtocolInput[] {
     this.#isInterrupted = true;
     if (this.#turnId === '') return [];
     const params = { threadId: this.#threadId, turnId: this.#turnId };

@@ -8,6 +8,7 @@ import type {
   Usage,
 } from '../harness-adapter.ts';
 import { boundedOutput, numberAt, objectAt, parseJson, textAt, type Json } from '../json-line.ts';
+import { NotLive } from '../not-live.ts';
 import { processResult, turnError } from '../turn-error.ts';
 
 interface Step {
@@ -19,13 +20,14 @@ const NOTHING: Step = { events: [], inputs: [] };
 const NO_USAGE: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, cost_usd: 0 };
 const LOST = /No conversation found/;
 
-export class FakeProtocol implements TurnProtocol {
+export class FakeProtocol extends NotLive implements TurnProtocol {
   readonly #turn: TurnSpec;
   #summary = '';
   #ended: TurnResult | null = null;
   #isInterrupted = false;
 
   constructor(turn: TurnSpec) {
+    super();
     this.#turn = turn;
   }
 
@@ -75,7 +77,7 @@ export class FakeProtocol implements TurnProtocol {
     }
   }
 
-  interrupt(): ProtocolInput[] {
+  override interrupt(): ProtocolInput[] {
     this.#isInterrupted = true;
     return [{ key: 'interrupt', line: JSON.stringify({ type: 'interrupt' }) }];
   }

@@ -16,6 +16,7 @@ import {
   textAt,
   type Json,
 } from '../json-line.ts';
+import { NotLive } from '../not-live.ts';
 import { processResult, turnError } from '../turn-error.ts';
 
 interface Step {
@@ -30,7 +31,7 @@ const WRITING_TOOLS = new Set(['write', 'edit']);
 /** Dialogs an extension may open; nobody is there to answer, so each is cancelled at once. */
 const DIALOGS = new Set(['select', 'confirm', 'input', 'editor']);
 
-export class PiProtocol implements TurnProtocol {
+export class PiProtocol extends NotLive implements TurnProtocol {
   readonly #turn: TurnSpec;
   readonly #written = new Map<string, string>();
   #usage: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, cost_usd: 0 };
@@ -40,6 +41,7 @@ export class PiProtocol implements TurnProtocol {
   #isInterrupted = false;
 
   constructor(turn: TurnSpec) {
+    super();
     this.#turn = turn;
   }
 
@@ -80,7 +82,7 @@ export class PiProtocol implements TurnProtocol {
     }
   }
 
-  interrupt(): ProtocolInput[] {
+  override interrupt(): ProtocolInput[] {
     this.#isInterrupted = true;
     return [{ key: 'abort', line: JSON.stringify({ id: 'abort', type: 'abort' }) }];
   }

@@ -54,6 +54,8 @@ export class HarnessHome {
       conversationId: null,
       resume: false,
       envVars: {},
+      asksLeave: false,
+      answered: null,
       ...fields,
     };
   }

@@ -46,6 +46,8 @@ export function recordedTurn(number: number, fields: Partial<TurnSpec> = {}): Tu
     conversationId: '0e0c1d2e-3f40-4a5b-8c6d-7e8f90a1b2c3',
     resume: number > 1,
     envVars: {},
+    asksLeave: false,
+    answered: null,
     ...fields,
   };
 }
