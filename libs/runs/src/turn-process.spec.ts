@@ -51,8 +51,6 @@ async function drive(
     sessionId: 'ses-1',
     cwd: '/workspace',
     envVars: {},
-    asksLeave: false,
-    answered: null,
     network: 'open',
     mounts: [],
     resources: {},
