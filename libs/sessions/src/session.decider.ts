@@ -1,4 +1,5 @@
 import { HangarError, type SessionEvent } from '@hangar/contracts';
+import { answerCard, closeAsk, raiseAsk } from './decide/ask.ts';
 import {
   missCheckpoint,
   noteUnchanged,
@@ -7,6 +8,7 @@ import {
 } from './decide/checkpoint.ts';
 import {
   archiveSession,
+  changePermissions,
   createSession,
   deleteSession,
   keepSession,
@@ -36,7 +38,13 @@ import {
   suspendIfReleaseLate,
   suspendSession,
 } from './decide/suspend.ts';
-import { finishTurn, loseTurn, noteDelivery, noteTurnStarted } from './decide/turn.ts';
+import {
+  finishTurn,
+  loseTurn,
+  noteDelivery,
+  noteTurnStarted,
+  returnMessage,
+} from './decide/turn.ts';
 import type { SessionCommand } from './session.commands.ts';
 import type { Session, SessionState } from './session.ts';
 
@@ -45,6 +53,8 @@ const ASKED_BY_PEOPLE = new Set([
   'OpenSession',
   'SendMessage',
   'TakeBackMessage',
+  'AnswerCard',
+  'ChangePermissions',
   'SuspendSession',
   'ArchiveSession',
   'DeleteSession',
@@ -113,6 +123,16 @@ function decideFor(
       return noteTurnStarted(s, command);
     case 'NoteDelivery':
       return noteDelivery(s, command);
+    case 'ReturnMessage':
+      return returnMessage(s, command);
+    case 'RaiseAsk':
+      return raiseAsk(s, command);
+    case 'CloseAsk':
+      return closeAsk(s, command);
+    case 'AnswerCard':
+      return answerCard(s, command);
+    case 'ChangePermissions':
+      return changePermissions(s, command);
     case 'FinishTurn':
       return finishTurn(s, command);
     case 'LoseTurn':
