@@ -76,6 +76,25 @@ export interface SessionCommands {
 
 export type SessionCommandName = keyof SessionCommands;
 
+/** What the gateway may ask; the other commands are the policy's and the ticker's alone. */
+export const ASKED_BY_PEOPLE: readonly SessionCommandName[] = [
+  'CreateSession',
+  'OpenSession',
+  'SendMessage',
+  'TakeBackMessage',
+  'AnswerCard',
+  'ChangePermissions',
+  'SuspendSession',
+  'ArchiveSession',
+  'DeleteSession',
+  'KeepSession',
+  'InterruptTurn',
+  'RetryTurn',
+  'ContinueSession',
+  'RenameSession',
+  'TakeCheckpoint',
+];
+
 /** `now` is RFC 3339: deciders read no clock. */
 export type SessionCommand = {
   [K in SessionCommandName]: { type: K; data: SessionCommands[K]; now: string };
