@@ -14,10 +14,10 @@ export const fakeAdapter: HarnessAdapter = {
     choosesId: true,
     resume: true,
     fork: false,
-    steer: false,
-    withdraw: false,
-    approvals: false,
-    questions: false,
+    steer: true,
+    withdraw: true,
+    approvals: true,
+    questions: true,
     interrupt: true,
     cost: true,
   },
@@ -29,9 +29,15 @@ export const fakeAdapter: HarnessAdapter = {
 };
 
 function command(turn: TurnSpec): HarnessCommand {
-  const session = ['--session', turn.conversationId ?? '', ...(turn.resume ? ['--resume'] : [])];
   return {
-    argv: [turn.node, `${turn.home}/${SCRIPT}`, ...session],
+    argv: [
+      turn.node,
+      `${turn.home}/${SCRIPT}`,
+      '--session',
+      turn.conversationId ?? '',
+      ...(turn.resume ? ['--resume'] : []),
+      ...(turn.asksLeave ? ['--asks-leave'] : []),
+    ],
     envVars: { ...turn.envVars },
     files: [{ path: SCRIPT, content: source(), mode: 0o644 }],
   };
