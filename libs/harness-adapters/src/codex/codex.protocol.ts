@@ -209,6 +209,7 @@ export class CodexProtocol implements TurnProtocol {
       case 'item/agentMessage/delta':
         return only({ type: 'text_delta', text: textAt(params, 'delta') });
       case 'thread/tokenUsage/updated':
+        // It comes with the end of a reply and its calls, before the model is asked again.
         this.#tools.replyEnded();
         this.#tokens(params);
         return NOTHING;
