@@ -50,7 +50,8 @@ export class CodexSteers {
     if (typeof id !== 'string' || !id.startsWith(PREFIX)) return null;
     const messageId = id.slice(PREFIX.length);
     const message = this.#messages.get(messageId);
-    if (message?.state !== 'written') return [];
+    // A service that was told to stop may read what an earlier one wrote: held counts, too.
+    if (message?.state !== 'written' && message?.state !== 'held') return [];
     if ('error' in response) return this.#settle(messageId, 'returned');
     message.state = 'taken';
     return [];

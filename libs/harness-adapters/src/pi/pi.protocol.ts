@@ -43,6 +43,7 @@ export class PiProtocol implements TurnProtocol {
   #isStarted = false;
   #isPromptTaken = false;
   #isStopped = false;
+  #isAborted = false;
   #isInterrupted = false;
   /** pi said that the turn is over; `ended` waits until every message is settled. */
   #result: TurnResult | null = null;
@@ -65,7 +66,9 @@ export class PiProtocol implements TurnProtocol {
     const json = parseJson(line);
     if (json === null || this.#isEnded) return NOTHING;
     const { events, inputs } = this.#read(json);
-    if (this.#result === null) return { events, inputs: [...inputs, ...this.#messages()] };
+    if (this.#result === null) {
+      return { events, inputs: [...inputs, ...this.#messages(), ...this.#abort()] };
+    }
     const over = this.#steers.turnOver();
     return {
       events: [...events, ...over.events, ...this.#end(this.#result)],
@@ -144,11 +147,16 @@ export class PiProtocol implements TurnProtocol {
     return this.#isStarted ? this.#steers.write() : [];
   }
 
-  /** `abort` alone would put what is queued into the conversation. */
   #stop(): ProtocolInput[] {
     this.#isStopped = true;
-    const abort = { key: 'abort', line: JSON.stringify({ id: 'abort', type: 'abort' }) };
-    return [...this.#steers.stop(), abort];
+    return [...this.#steers.stop(), ...this.#abort()];
+  }
+
+  /** `abort` puts what is in the queue into the conversation: it waits until that is back. */
+  #abort(): ProtocolInput[] {
+    if (!this.#isStopped || this.#isAborted || this.#steers.isWriting) return [];
+    this.#isAborted = true;
+    return [{ key: 'abort', line: JSON.stringify({ id: 'abort', type: 'abort' }) }];
   }
 
   #stopOutcome(): 'cancelled' | 'deferred' {

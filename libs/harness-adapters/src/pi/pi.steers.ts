@@ -47,7 +47,7 @@ export class PiSteers {
     return this.#isStopped ? [] : this.#in('held').map(steer);
   }
 
-  /** The turn shall end: nothing more is queued, and what is in the queue comes back. */
+  /** The turn shall end: nothing more is written, and what is in the queue comes back. */
   stop(): ProtocolInput[] {
     this.#isStopped = true;
     return [clearQueue('clear')];
@@ -59,14 +59,16 @@ export class PiSteers {
     const command = textAt(response, 'command');
     if (command === 'clear_queue') return this.#cleared(id, objectAt(response, 'data'));
     if (!id.startsWith('steer:')) return null;
-    const message = this.#in('written').find((each) => keyOf(each) === id);
+    // A service that was told to stop may read what an earlier one wrote: held counts, too.
+    const message = this.#open().find((each) => keyOf(each) === id && each.state !== 'queued');
     if (!message) return NOTHING;
     if (command !== 'steer' || response['success'] !== true) {
       return { events: settle(message, 'returned'), inputs: [] };
     }
     message.state = 'queued';
-    const isCleared = message.isWithdrawn && !this.#isSettling;
-    return { events: [], inputs: isCleared ? [clearQueue(`withdraw:${message.id}`)] : [] };
+    message.writes ||= 1;
+    const isWanted = !message.isWithdrawn && !this.#isStopped;
+    return { events: [], inputs: isWanted ? [] : [clearQueue(`withdraw:${message.id}`)] };
   }
 
   /** pi took a message of the person out of its queue. */
@@ -75,14 +77,20 @@ export class PiSteers {
     return message ? settle(message, 'delivered') : [];
   }
 
-  /** The turn is over: what pi has queued since is asked back, as soon as it is known. */
+  /** The turn is over: what was not taken is with pi, if it is not here. */
   turnOver(): ProtocolStep {
     this.#isStopped = true;
     const events = this.#in('held').flatMap((message) => settle(message, 'returned'));
-    const isDue = this.#in('written').length === 0 && this.#in('queued').length > 0;
-    if (!isDue || this.#isSettling) return { events, inputs: [] };
+    if (this.isWriting || this.#in('queued').length === 0 || this.#isSettling) {
+      return { events, inputs: [] };
+    }
     this.#isSettling = true;
     return { events, inputs: [clearQueue(SETTLE)] };
+  }
+
+  /** pi has not answered yet whether one is in its queue. */
+  get isWriting(): boolean {
+    return this.#in('written').length > 0;
   }
 
   get isWaiting(): boolean {
@@ -93,12 +101,13 @@ export class PiSteers {
     const texts = Array.isArray(data['steering']) ? data['steering'] : [];
     const back = texts.flatMap((text) => {
       const message = this.#open().find((each) => each.text === text);
-      if (message) message.state = 'held';
-      return message ?? [];
+      if (!message) return [];
+      const isWanted = !message.isWithdrawn && !this.#isStopped;
+      message.state = 'held';
+      return isWanted ? [] : settle(message, 'returned');
     });
     const lost = id === SETTLE ? this.#open() : [];
-    const returned = back.filter(({ isWithdrawn }) => isWithdrawn || this.#isStopped);
-    const events = [...returned, ...lost].flatMap((message) => settle(message, 'returned'));
+    const events = [...back, ...lost.flatMap((message) => settle(message, 'returned'))];
     return { events, inputs: this.write() };
   }
 
@@ -107,9 +116,7 @@ export class PiSteers {
   }
 
   #open(): Message[] {
-    return [...this.#messages.values()].filter(
-      ({ state }) => state === 'written' || state === 'queued',
-    );
+    return [...this.#messages.values()].filter(({ state }) => state !== 'settled');
   }
 }
 
@@ -125,7 +132,7 @@ function written(message: Message, command: object): ProtocolInput {
 }
 
 function keyOf({ id, writes }: Message): string {
-  return writes === 1 ? `steer:${id}` : `steer:${id}:${writes}`;
+  return writes < 2 ? `steer:${id}` : `steer:${id}:${writes}`;
 }
 
 function clearQueue(key: string): ProtocolInput {
