@@ -21,6 +21,7 @@ interface Message {
 export class PiSteers {
   readonly #messages = new Map<string, Message>();
   #isStopped = false;
+  #isOver = false;
   #isSettling = false;
 
   /** false when the message is known. */
@@ -44,7 +45,7 @@ export class PiSteers {
 
   /** Writes what is held, into a turn that runs. */
   write(): ProtocolInput[] {
-    return this.#isStopped ? [] : this.#in('held').map(steer);
+    return this.#isStopped || this.#isOver ? [] : this.#in('held').map(steer);
   }
 
   /** The turn shall end: nothing more is written, and what is in the queue comes back. */
@@ -67,8 +68,8 @@ export class PiSteers {
     }
     message.state = 'queued';
     message.writes ||= 1;
-    const isWanted = !message.isWithdrawn && !this.#isStopped;
-    return { events: [], inputs: isWanted ? [] : [clearQueue(`withdraw:${message.id}`)] };
+    const isDue = (message.isWithdrawn || this.#isStopped) && !this.#isOver;
+    return { events: [], inputs: isDue ? [clearQueue(`withdraw:${message.id}`)] : [] };
   }
 
   /** pi took a message of the person out of its queue. */
@@ -79,7 +80,7 @@ export class PiSteers {
 
   /** The turn is over: what was not taken is with pi, if it is not here. */
   turnOver(): ProtocolStep {
-    this.#isStopped = true;
+    this.#isOver = true;
     const events = this.#in('held').flatMap((message) => settle(message, 'returned'));
     if (this.isWriting || this.#in('queued').length === 0 || this.#isSettling) {
       return { events, inputs: [] };
@@ -102,8 +103,8 @@ export class PiSteers {
     const back = texts.flatMap((text) => {
       const message = this.#open().find((each) => each.text === text);
       if (!message) return [];
-      const isWanted = !message.isWithdrawn && !this.#isStopped;
       message.state = 'held';
+      const isWanted = !message.isWithdrawn && !this.#isStopped && !this.#isOver;
       return isWanted ? [] : settle(message, 'returned');
     });
     const lost = id === SETTLE ? this.#open() : [];
