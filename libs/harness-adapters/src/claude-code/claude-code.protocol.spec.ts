@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readTurn, recordedTurn } from '../testing/recorded-turn.ts';
-import { ClaudeCodeProtocol, claudeText } from './claude-code.protocol.ts';
+import { claudeText } from './claude-code.inbox.ts';
+import { ClaudeCodeProtocol } from './claude-code.protocol.ts';
 
 const protocol = (): ClaudeCodeProtocol => new ClaudeCodeProtocol(recordedTurn(1));
 const line = (json: object): string => JSON.stringify(json);
@@ -70,20 +71,17 @@ describe('Claude Code protocol', () => {
     expect(turn.result?.error).toMatchObject({ kind: 'usage_limit', resetsAt });
   });
 
-  it('answers every request: a question is turned down with what to do, the rest allowed', () => {
-    const ask = (tool: string, input: object): string => {
-      const request = { subtype: 'can_use_tool', tool_name: tool, input };
-      return line({ type: 'control_request', request_id: tool, request });
-    };
+  it('answers at once whatever is not for a person', () => {
+    const ask = (id: string, request: object): string =>
+      line({ type: 'control_request', request_id: id, request });
     const turn = readTurn(protocol(), [
-      ask('AskUserQuestion', { questions: [{ question: 'A or B?' }] }),
-      ask('Bash', { command: 'ls' }),
-      line({ type: 'control_request', request_id: 'h', request: { subtype: 'hook_callback' } }),
+      ask('a', { subtype: 'can_use_tool', tool_name: 'Bash', input: { command: 'ls' } }),
+      ask('b', { subtype: 'hook_callback', input: { tool_name: 'ExitPlanMode' } }),
+      ask('c', { subtype: 'something_new' }),
     ]);
-    expect(turn.keys).toEqual(['answer:AskUserQuestion', 'answer:Bash', 'answer:h']);
-    expect(turn.lines[0]).toContain('"behavior":"deny"');
-    expect(turn.lines[1]).toContain('"updatedInput":{"command":"ls"}');
-    expect(turn.events).toEqual([{ type: 'notice', text: 'The agent asked: A or B?' }]);
+    expect(turn.keys).toEqual(['answer:a', 'answer:b', 'answer:c']);
+    expect(turn.lines[0]).toContain('"updatedInput":{"command":"ls"}');
+    expect(turn.events).toEqual([]);
   });
 
   it('leaves a subagent to its parent', () => {

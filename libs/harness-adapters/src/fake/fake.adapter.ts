@@ -1,12 +1,10 @@
 /** The fake harness: a script that travels with the turn, so it needs no install. */
-import { existsSync, readFileSync } from 'node:fs';
 import type { HarnessAdapter, HarnessCommand, TurnSpec } from '../harness-adapter.ts';
+import { shippedFile } from '../shipped-file.ts';
 import { checkFake } from './fake.conversation.ts';
 import { FakeProtocol } from './fake.protocol.ts';
 
 const SCRIPT = '.fake-harness/fake-harness.mjs';
-/** Beside this file (source, or a bundle that copied it), else in the source beside `dist`. */
-const PLACES = ['./fake-harness.mjs', '../../src/fake/fake-harness.mjs'];
 
 export const fakeAdapter: HarnessAdapter = {
   name: 'fake',
@@ -39,17 +37,6 @@ function command(turn: TurnSpec): HarnessCommand {
       ...(turn.asksLeave ? ['--asks-leave'] : []),
     ],
     envVars: { ...turn.envVars },
-    files: [{ path: SCRIPT, content: source(), mode: 0o644 }],
+    files: [{ path: SCRIPT, content: shippedFile('fake/fake-harness.mjs'), mode: 0o644 }],
   };
-}
-
-let text: string | null = null;
-
-function source(): string {
-  if (text === null) {
-    const places = PLACES.map((place) => new URL(place, import.meta.url));
-    const found = places.find((place) => existsSync(place)) ?? new URL(SCRIPT, import.meta.url);
-    text = readFileSync(found, 'utf8');
-  }
-  return text;
 }

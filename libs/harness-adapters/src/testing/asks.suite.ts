@@ -1,7 +1,7 @@
 /** What an agent asks of a person: questions and leave for tool calls [A1] to [A4]. */
 import { expect, it } from '@jest/globals';
 import { diskConversationFiles } from './disk-conversation-files.ts';
-import { conversationId, sentTexts, type HarnessBench } from './harness-bench.ts';
+import { conversationId, newestUserTexts, sentTexts, type HarnessBench } from './harness-bench.ts';
 import type { HarnessHome } from './harness-home.ts';
 import type { FinishedTurn } from './harness-process.ts';
 import { TURNS_MILLISECONDS_MAX, all, answers, asked, isThere, settled } from './live-bench.ts';
@@ -172,7 +172,8 @@ export function describeApprovals(bench: () => HarnessBench): void {
       const texts = await sentTexts({ ...bench(), home: next.home });
       expect(texts.some((each) => each.includes('not today-1'))).toBe(verdict === 'deny');
       // Either the same call goes on, or the agent is told that it may call again.
-      const isTold = texts.some((each) => /one\.txt.*allowed/s.test(each));
+      const told = await newestUserTexts({ ...bench(), home: next.home });
+      const isTold = told.some((each) => /one\.txt.*allowed/s.test(each));
       expect(isTold || (await isThere(home, 'one.txt'))).toBe(verdict === 'allow');
     },
     TURNS_MILLISECONDS_MAX,

@@ -2,14 +2,21 @@
 import { access, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ask, HarnessEvent } from '../harness-adapter.ts';
+import { pidOf } from './harness-bench.ts';
 import type { HarnessHome } from './harness-home.ts';
 import type { HarnessProcess } from './harness-process.ts';
 
 /** A harness takes 1 to 3 s for a turn; a test has two of them. */
 export const TURNS_MILLISECONDS_MAX = 120_000;
 
-/** A tool call that says that it runs (`pidOf`) and ends when the test lets it (`release`). */
+/** A tool call that says that it runs (`isHeld`) and ends when the test lets it (`release`). */
 export const HELD = 'run: echo $$ > pid.txt; until [ -e go.txt ]; do sleep 0.05; done; echo let go';
+/** Codex says 250 ms late that a command runs: before, a message counts as applied at once. */
+export async function isHeld(process: HarnessProcess, home: HarnessHome): Promise<void> {
+  await process.until((event) => event.type === 'tool_started' && isHeldCall(event.input));
+  await pidOf(home);
+}
+const isHeldCall = (input: unknown): boolean => JSON.stringify(input).includes('go.txt');
 export const release = (home: HarnessHome): Promise<void> =>
   writeFile(join(home.cwd, 'go.txt'), '');
 export const isThere = (home: HarnessHome, file: string): Promise<boolean> =>

@@ -5,9 +5,17 @@
 import { expect, it } from '@jest/globals';
 import type { HarnessCapabilities, HarnessEvent } from '../harness-adapter.ts';
 import { describeApprovals, describeQuestions } from './asks.suite.ts';
-import { pidOf, type HarnessBench } from './harness-bench.ts';
+import type { HarnessBench } from './harness-bench.ts';
 import { replayTurn } from './harness-process.ts';
-import { HELD, TURNS_MILLISECONDS_MAX, all, answers, asked, release } from './live-bench.ts';
+import {
+  HELD,
+  TURNS_MILLISECONDS_MAX,
+  all,
+  answers,
+  asked,
+  isHeld,
+  release,
+} from './live-bench.ts';
 import { describeSteering } from './steering.suite.ts';
 
 export function describeLive(bench: () => HarnessBench, has: HarnessCapabilities): void {
@@ -32,7 +40,7 @@ function describeReplay(bench: () => HarnessBench, has: HarnessCapabilities): vo
         process.answer(ask.id, answers(ask, 'Red'));
       }
       if (has.approvals) process.answer((await asked(process, (count += 1))).id, {});
-      await pidOf(home);
+      await isHeld(process, home);
       if (has.steer) process.steer('steer-1', 'mind the gap-6');
       if (has.steer) process.steer('steer-2', 'mind the gap-7');
       if (has.withdraw) process.withdraw('steer-1');

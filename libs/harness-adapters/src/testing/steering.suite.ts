@@ -1,15 +1,16 @@
 /** Messages to an agent at work: applied, given back, taken back [M3] [M4] [M8]. */
 import { expect, it } from '@jest/globals';
 import type { HarnessCapabilities, HarnessEvent } from '../harness-adapter.ts';
-import {
-  conversationId,
-  newestUserTexts,
-  pidOf,
-  sentTexts,
-  type HarnessBench,
-} from './harness-bench.ts';
+import { conversationId, newestUserTexts, sentTexts, type HarnessBench } from './harness-bench.ts';
 import { LATE_TURNS_MILLISECONDS_MAX, lateMessages } from './late-messages.ts';
-import { HELD, TURNS_MILLISECONDS_MAX, occurrences, release, settled } from './live-bench.ts';
+import {
+  HELD,
+  TURNS_MILLISECONDS_MAX,
+  isHeld,
+  occurrences,
+  release,
+  settled,
+} from './live-bench.ts';
 
 export function describeSteering(bench: () => HarnessBench, has: HarnessCapabilities): void {
   it(
@@ -17,7 +18,7 @@ export function describeSteering(bench: () => HarnessBench, has: HarnessCapabili
     async () => {
       const { home, spec, start } = bench();
       const process = await start(spec({ prompt: `[[ ${HELD} ;; wait: 500 ++ say: done ]]` }));
-      await pidOf(home);
+      await isHeld(process, home);
       process.steer('steer-1', 'mind the gap-1');
       await release(home);
       const turn = await process.finished;
@@ -47,7 +48,7 @@ export function describeSteering(bench: () => HarnessBench, has: HarnessCapabili
     async () => {
       const { home, spec, start, run } = bench();
       const process = await start(spec({ prompt: `[[ ${HELD} ;; say: no ]]` }));
-      await pidOf(home);
+      await isHeld(process, home);
       process.steer('steer-1', 'mind the gap-2');
       process.interrupt();
       const turn = await process.finished;
@@ -67,7 +68,7 @@ export function describeSteering(bench: () => HarnessBench, has: HarnessCapabili
     async () => {
       const { home, spec, start } = bench();
       const process = await start(spec({ prompt: `[[ ${HELD} ;; say: done ]]` }));
-      await pidOf(home);
+      await isHeld(process, home);
       process.steer('steer-1', 'mind the gap-3');
       process.steer('steer-2', 'mind the gap-4');
       process.withdraw('steer-1');
@@ -87,7 +88,7 @@ export function describeSteering(bench: () => HarnessBench, has: HarnessCapabili
     async () => {
       const { home, spec, start } = bench();
       const process = await start(spec({ prompt: `[[ ${HELD} ;; wait: 500 ++ say: done ]]` }));
-      await pidOf(home);
+      await isHeld(process, home);
       process.steer('steer-1', 'mind the gap-5');
       await release(home);
       const isGot = (event: HarnessEvent): boolean =>
