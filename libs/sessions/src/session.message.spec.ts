@@ -10,6 +10,7 @@ import {
   decided,
   decider,
   finish,
+  lose,
   record,
   runId,
   sandboxId,
@@ -184,13 +185,7 @@ describe('INTERRUPTED', () => {
       mode: 'auto',
       steers: false,
     });
-    const lost = command('LoseTurn', {
-      run_id: runId(1),
-      turn: 1,
-      reason: 'killed',
-      sandbox_gone: false,
-    });
-    const past = told(create, attach(1), first, lost, record(1));
+    const past = told(create, attach(1), first, lose('vanished'), record(1));
     const s = sessionAfter([...past, ...decided(past, command('RetryTurn', {}))]);
     expect(s.turns[1]?.message).toBe(long);
     expect(s.turns[0]?.message.length).toBeLessThan(2100);
