@@ -175,18 +175,37 @@ export const QUESTION: Ask = {
   ],
 };
 
+/** A tool call that wants leave. */
+export const DECISION: Ask = {
+  id: 'toolu_02',
+  kind: 'decision',
+  questions: [{ id: 'leave', text: 'Run `rm -r build`?', choices: [], is_multiple: false }],
+  tool: 'Bash',
+  tool_input: '{"command":"rm -r build"}',
+};
+
 export const ask = (turn: number, asked: Ask = QUESTION, minutes = 0) =>
   command('RaiseAsk', { run_id: runId(turn), turn, ask: asked }, minutes);
 
 export const askCardId = (turn: number, asked: Ask = QUESTION): string =>
   deriveId('card', SESSION_ID, 'ask', turn, asked.id);
 
-export const answer = (turn: number, text = 'B', by = 'ada') =>
-  command('AnswerCard', {
-    card_id: askCardId(turn),
-    answer: { verdict: 'allow', answers: [{ question_id: 'which', text }], reason: '' },
-    answered_by: by,
-  });
+/** To the question, as it comes to the agent. */
+export const answerOf = (text: string) => ({
+  verdict: 'allow',
+  answers: [{ question_id: 'which', text }],
+  reason: '',
+});
+
+export const answer = (turn: number, text = 'B', by = 'ada', minutes = 0) =>
+  command(
+    'AnswerCard',
+    { card_id: askCardId(turn), answer: answerOf(text), answered_by: by },
+    minutes,
+  );
+
+export const closeAsk = (turn: number, asked: Ask = QUESTION, minutes = 0) =>
+  command('CloseAsk', { run_id: runId(turn), turn, ask_id: asked.id }, minutes);
 
 const started = command('NoteTurnStarted', { run_id: runId(1), turn: 1 });
 /** How the session hears that its turn is lost; `silent`: by the clock alone. */
