@@ -8,7 +8,7 @@ import type {
   ProtocolStep,
   TurnProtocol,
 } from './harness-adapter.ts';
-import { harnessAdapter } from './registry.ts';
+import { HARNESS_NAMES, harnessAdapter } from './registry.ts';
 import { recordedLines, recordedTurn } from './testing/recorded-turn.ts';
 
 const answer = (fields: Partial<Answer>): Answer => ({
@@ -94,7 +94,7 @@ const settled = (events: HarnessEvent[]): string[] =>
 const sorted = (values: unknown[]): string[] =>
   values.map((value) => JSON.stringify(value)).toSorted();
 
-describe.each(['codex', 'pi'] as const)('a recorded live turn of %s', (name) => {
+describe.each(HARNESS_NAMES)('a recorded live turn of %s', (name) => {
   it('says what became of every message and every ask [M3] [M4] [A1] [A3]', () => {
     const { events } = asItCame(name);
     expect(settled(events)).toEqual([
