@@ -64,6 +64,8 @@ export interface SessionEvents {
   AttentionRaised: Wire<session.AttentionRaised>;
   AttentionCleared: Wire<session.AttentionCleared>;
   CardAnswered: Wire<session.CardAnswered>;
+  UsageLimitReached: Wire<session.UsageLimitReached>;
+  UsageLimitEnded: Wire<session.UsageLimitEnded>;
   PermissionsChanged: Wire<session.PermissionsChanged>;
 }
 

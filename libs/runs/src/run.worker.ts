@@ -342,6 +342,9 @@ class Execution {
         ...(result.error
           ? { error: clip(this.#redact(inWords(result.error))), error_kind: result.error.kind }
           : {}),
+        ...(result.error?.kind === 'usage_limit' && result.error.resetsAt
+          ? { resets_at: result.error.resetsAt }
+          : {}),
         ...(id === null ? {} : { harness_session: id }),
         conversation: id === null ? 'none' : conversation,
       },

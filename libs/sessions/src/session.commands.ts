@@ -60,6 +60,8 @@ export interface SessionCommands {
     error?: string;
     harness_session?: string;
     conversation: string;
+    /** Of a provider's usage limit that ended the turn. */
+    resets_at?: string;
   };
   /** `is_silent`: the run itself has not said so. */
   LoseTurn: {
@@ -78,6 +80,7 @@ export interface SessionCommands {
   SuspendIfIdle: { last_active_at: string | null; busy: boolean };
   CheckpointIfDue: { checkpoint_minutes: number };
   FailIfLate: { start_deadline_minutes: number };
+  EndUsageLimit: object;
   SuspendIfReleaseLate: { release_deadline_minutes: number };
 }
 

@@ -462,6 +462,7 @@ const RULES: Record<string, Row> = {
     'RESUMING',
     'RESUMING, restoring',
   ]),
+  EndUsageLimit: row('-'),
   SuspendIfReleaseLate: row('-', ['SessionSuspended', 'SUSPENDING, releasing']),
 };
 
