@@ -151,6 +151,7 @@ export {
   turnSchema,
 } from './api/session-document.ts';
 export {
+  type ChangeHarness,
   type CreateSession,
   type CreateSessionInput,
   type ListSessionsQuery,
@@ -158,6 +159,7 @@ export {
   type RenameSession,
   type SendMessage,
   type SendMessageInput,
+  changeHarnessSchema,
   checkpointIdSchema,
   createSessionSchema,
   type DeleteSessionQuery,

@@ -204,7 +204,8 @@ class Execution {
 
   /** The conversation's files are where the harness will look, and whole, or it is handed off [R3]. */
   async #prepare(adapter: HarnessAdapter, ref: SandboxRef, spec: TurnSpec): Promise<Conversation> {
-    if (!spec.resume || spec.conversationId === null) return 'native';
+    if (!spec.resume || spec.conversationId === null)
+      return this.#run?.request.hand_off ? 'handoff' : 'native';
     const files = conversationFiles(this.#options.io, ref);
     const { home, cwd, conversationId } = spec;
     const check = await adapter.check(files, { home, cwd, conversationId });

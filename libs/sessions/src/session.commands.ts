@@ -24,6 +24,8 @@ export interface SessionCommands {
   };
   AnswerCard: { card_id: string; answer: Answer; answered_by: string };
   ChangePermissions: Permissions;
+  /** `model` null: the harness chooses. */
+  ChangeHarness: { harness: string; model: string | null };
   TakeBackMessage: { message_id: string };
   SuspendSession: { force: boolean };
   ArchiveSession: object;
@@ -94,6 +96,7 @@ export const ASKED_BY_PEOPLE: readonly SessionCommandName[] = [
   'TakeBackMessage',
   'AnswerCard',
   'ChangePermissions',
+  'ChangeHarness',
   'SuspendSession',
   'ArchiveSession',
   'DeleteSession',

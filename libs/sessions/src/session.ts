@@ -161,6 +161,8 @@ export interface Session {
   continuity: Continuity | null;
   attention: AttentionCard[];
   permissions: Permissions;
+  /** The conversation is with another harness than the next turn's [H3]. */
+  hand_off: boolean;
   /** The provider takes no work until then; the turn is worked on again by itself [M7]. */
   limited: { turn: number; until: string } | null;
   /** Until the next turn begins, which takes the one that its message is of. */

@@ -137,6 +137,7 @@ function requestTurn(
       turn_minutes: s.turn_minutes,
       requested_at: now,
       permissions: s.permissions,
+      ...(s.hand_off ? { hand_off: true } : {}),
       ...(answered ? { answered } : {}),
     },
   };
