@@ -208,7 +208,8 @@ describe('an answer [A2]', () => {
     bench.drive(NOTHING, { asked: async () => denied });
     bench.print(CONVERSATION, 'asked a');
     await eventually(() => bench.written().includes('answer a deny'));
-    await eventually(() => bench.recorded.includes('closed a'));
+    await eventually(() => bench.recorded.length > 0);
+    expect(bench.recorded).toEqual(['closed a']);
   });
 });
 
@@ -274,7 +275,7 @@ describe('output that is read again [M6]', () => {
     await eventually(() => live.written().includes('eof'));
     live.run.exit();
     await again.end;
-    expect(live.written().toSorted()).toEqual([...keys, 'eof'].toSorted());
+    expect(live.written().slice(0, -1).toSorted()).toEqual(keys);
   });
 
   it('says all of it again, and nothing that people said', async () => {

@@ -73,7 +73,7 @@ describe('a question', () => {
     for (const permissions of [{ mode: 'all', rules: [] }, ASK_ALL]) {
       const { record, noted, decisions } = recorder({ permissions });
       expect(await record.asked(question)).toBeNull();
-      const { ask } = noted[0]?.data as { ask: object };
+      const ask = noted[0]?.data['ask'];
       expect(ask).toEqual({
         id: 'toolu_01',
         kind: 'question',
