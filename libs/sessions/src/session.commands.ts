@@ -61,7 +61,14 @@ export interface SessionCommands {
     harness_session?: string;
     conversation: string;
   };
-  LoseTurn: { run_id: string; turn: number; reason: string; sandbox_gone: boolean };
+  /** `is_silent`: the run itself has not said so. */
+  LoseTurn: {
+    run_id: string;
+    turn: number;
+    reason: string;
+    sandbox_gone: boolean;
+    is_silent: boolean;
+  };
 
   RecordCheckpoint: Omit<SessionEvents['CheckpointRecorded'], 'bytes'> & { epoch: number };
   NoteUnchanged: { checkpoint_id: string; same_as: string; reason: string; turn: number };
@@ -75,6 +82,25 @@ export interface SessionCommands {
 }
 
 export type SessionCommandName = keyof SessionCommands;
+
+/** What the gateway may ask; the other commands are the policy's and the ticker's alone. */
+export const ASKED_BY_PEOPLE: readonly SessionCommandName[] = [
+  'CreateSession',
+  'OpenSession',
+  'SendMessage',
+  'TakeBackMessage',
+  'AnswerCard',
+  'ChangePermissions',
+  'SuspendSession',
+  'ArchiveSession',
+  'DeleteSession',
+  'KeepSession',
+  'InterruptTurn',
+  'RetryTurn',
+  'ContinueSession',
+  'RenameSession',
+  'TakeCheckpoint',
+];
 
 /** `now` is RFC 3339: deciders read no clock. */
 export type SessionCommand = {

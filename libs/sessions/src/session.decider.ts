@@ -45,32 +45,15 @@ import {
   noteTurnStarted,
   returnMessage,
 } from './decide/turn.ts';
-import type { SessionCommand } from './session.commands.ts';
+import { ASKED_BY_PEOPLE, type SessionCommand } from './session.commands.ts';
 import type { Session, SessionState } from './session.ts';
-
-/** Commands of people about a session that is not there; what the policy says is quiet then. */
-const ASKED_BY_PEOPLE = new Set([
-  'OpenSession',
-  'SendMessage',
-  'TakeBackMessage',
-  'AnswerCard',
-  'ChangePermissions',
-  'SuspendSession',
-  'ArchiveSession',
-  'DeleteSession',
-  'KeepSession',
-  'InterruptTurn',
-  'RetryTurn',
-  'ContinueSession',
-  'RenameSession',
-  'TakeCheckpoint',
-]);
 
 /** Events that a command gives, none when it is already so; refusals are thrown. */
 export function decide(state: SessionState, command: SessionCommand): SessionEvent[] {
   if (command.type === 'CreateSession') return createSession(state, command);
   if (state) return decideFor(state, command);
-  if (!ASKED_BY_PEOPLE.has(command.type)) return [];
+  // What the policy says of a session that is not there is quiet; people hear of it.
+  if (!ASKED_BY_PEOPLE.includes(command.type)) return [];
   throw new HangarError('not_found', 'no such session');
 }
 
@@ -94,7 +77,7 @@ function decideFor(
     case 'KeepSession':
       return keepSession(s, command);
     case 'InterruptTurn':
-      return interruptTurn(s);
+      return interruptTurn(s, command);
     case 'RetryTurn':
       return retryTurn(s, command);
     case 'ContinueSession':

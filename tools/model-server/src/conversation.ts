@@ -37,6 +37,10 @@ const WRAPPERS = [
   /<permissions instructions>[\s\S]*?<\/permissions instructions>/g,
 ];
 
+/** How Claude Code passes on what a person said while it worked: inside a tool's result. */
+const STEERED =
+  /<system-reminder>\s*The user sent a new message while you were working:\n([\s\S]*?)\n\nThis is how[\s\S]*?<\/system-reminder>/g;
+
 export function personText(text: string): string {
   return WRAPPERS.reduce((rest, wrapper) => rest.replace(wrapper, ''), text).trim();
 }
@@ -71,8 +75,14 @@ function anthropicMessages(message: Json): Message[] {
   if (message['role'] === 'system') return [{ role: 'system', text, calls: [] }];
   const results = parts
     .filter((part) => part['type'] === 'tool_result')
-    .map((part): Message => ({ role: 'tool', text: textOf(part['content']), calls: [] }));
+    .flatMap((part) => toolMessages(textOf(part['content'])));
   return personText(text) === '' ? results : [...results, { role: 'user', text, calls: [] }];
+}
+
+function toolMessages(text: string): Message[] {
+  const steered = [...text.matchAll(STEERED)].map((found) => found[1] ?? '');
+  const result: Message = { role: 'tool', text: text.replace(STEERED, '').trim(), calls: [] };
+  return [result, ...steered.map((each): Message => ({ role: 'user', text: each, calls: [] }))];
 }
 
 function chatMessage(message: Json): Message {

@@ -67,13 +67,23 @@ const SHELL_TOOLS = new Set([
   'execute',
 ]);
 const WRITE_TOOLS = new Set(['Write', 'write', 'write_file', 'create_file', 'create']);
+const ASK_TOOLS = new Set(['AskUserQuestion', 'request_user_input', 'ask_person']);
 
 /** @throws Error when the harness offers no tool that can do it. */
 export function toolCall(action: Action, tools: Tool[]): ToolCall | null {
   if (action.type === 'run') return shellCall(action.command, tools);
   if (action.type === 'write') return writeCall(action.path, action.content, tools);
+  if (action.type === 'ask') return askCall(action.question, action.choices, tools);
   if (action.type === 'call') return { name: action.tool, kind: 'function', input: action.input };
   return null;
+}
+
+function askCall(text: string, labels: string[], tools: Tool[]): ToolCall {
+  const tool = tools.find((candidate) => ASK_TOOLS.has(candidate.name));
+  if (!tool) throw new Error(`no tool to ask among ${tools.map(({ name }) => name).join(', ')}`);
+  const options = labels.map((label) => ({ label, description: `take ${label}` }));
+  const question = { id: 'q1', header: 'Choice', question: text, options, multiSelect: false };
+  return { name: tool.name, kind: 'function', input: { questions: [question] } };
 }
 
 function shellCall(command: string, tools: Tool[]): ToolCall {

@@ -7,6 +7,9 @@
  * reply. The step that is due is the number of replies after the newest message that holds a
  * script (an error that passes is no reply), so a script survives retries, resumes and forks
  * without any memory in the server.
+ *
+ * `ask: Which? | A | B` calls the tool by which the harness lets a model ask a person;
+ * `call: Name {json}` calls any other. Several calls in one reply (` ++ `) are parallel ones.
  */
 
 export type Action =
@@ -14,6 +17,7 @@ export type Action =
   | { type: 'think'; text: string }
   | { type: 'run'; command: string }
   | { type: 'write'; path: string; content: string }
+  | { type: 'ask'; question: string; choices: string[] }
   | { type: 'call'; tool: string; input: Record<string, unknown> }
   /** Milliseconds before the next action. */
   | { type: 'wait'; milliseconds: number }
@@ -70,6 +74,10 @@ function parseAction(source: string): Action {
       return { type: 'run', command: rest };
     case 'write':
       return parseWrite(rest);
+    case 'ask': {
+      const [question = '', ...choices] = rest.split('|').map((each) => each.trim());
+      return { type: 'ask', question, choices };
+    }
     case 'call':
       return parseCall(rest);
     case 'wait':

@@ -2,6 +2,10 @@
 import type { HarnessEvent } from '../harness-adapter.ts';
 import { boundedOutput, contentText, listAt, objectAt, textAt, type Json } from '../json-line.ts';
 
+/** Names of Codex's own tools in events. */
+export const SHELL = 'shell';
+export const PATCH = 'apply_patch';
+
 const CHANGES: Record<string, 'created' | 'updated' | 'deleted'> = {
   add: 'created',
   update: 'updated',
@@ -13,11 +17,11 @@ export function itemStarted(item: Json): HarnessEvent[] {
   switch (item['type']) {
     case 'commandExecution': {
       const input = { command: textAt(item, 'command'), cwd: textAt(item, 'cwd') };
-      return [{ type: 'tool_started', id, name: 'shell', input }];
+      return [{ type: 'tool_started', id, name: SHELL, input }];
     }
     case 'fileChange': {
       const paths = listAt(item, 'changes').map((change) => textAt(change, 'path'));
-      return [{ type: 'tool_started', id, name: 'apply_patch', input: { paths } }];
+      return [{ type: 'tool_started', id, name: PATCH, input: { paths } }];
     }
     case 'mcpToolCall':
       return [{ type: 'tool_started', id, name: mcpName(item), input: item['arguments'] }];

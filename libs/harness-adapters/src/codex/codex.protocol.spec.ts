@@ -90,17 +90,14 @@ describe('Codex protocol', () => {
   });
 
   it('answers every request of the server', () => {
-    const questions = [{ id: 'q', question: 'A or B?' }];
     const turn = readTurn(new CodexProtocol(recordedTurn(1)), [
       line({ id: 0, method: 'item/commandExecution/requestApproval', params: {} }),
-      line({ id: 1, method: 'item/tool/requestUserInput', params: { questions } }),
       line({ id: 2, method: 'something/new', params: {} }),
     ]);
-    expect(turn.keys).toEqual(['answer:0', 'answer:1', 'answer:2']);
+    expect(turn.keys).toEqual(['answer:0', 'answer:2']);
     expect(turn.lines[0]).toBe('{"id":0,"result":{"decision":"accept"}}');
-    expect(turn.lines[1]).toContain('"q":{"answers":["Nobody can answer');
-    expect(turn.lines[2]).toContain('"error"');
-    expect(turn.events).toEqual([{ type: 'notice', text: 'The agent asked: A or B?' }]);
+    expect(turn.lines[1]).toContain('"error"');
+    expect(turn.events).toEqual([]);
   });
 
   it('leaves the threads of subagents alone', () => {

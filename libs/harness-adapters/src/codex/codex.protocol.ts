@@ -1,28 +1,37 @@
 /** One turn over `codex app-server` on stdio: JSON-RPC, an object a line, both ways. */
+import { answeredText } from '../answered-text.ts';
 import type {
+  Answer,
+  Ask,
   HarnessEvent,
   ProtocolInput,
+  ProtocolStep,
   TurnProtocol,
   TurnResult,
   TurnSpec,
   Usage,
 } from '../harness-adapter.ts';
 import { isJson, numberAt, objectAt, parseJson, textAt, type Json } from '../json-line.ts';
-import { NotLive } from '../not-live.ts';
+import { OpenAsks } from '../open-asks.ts';
 import { processResult, turnError, type ReportedError } from '../turn-error.ts';
+import {
+  approvalAsk,
+  approvalResult,
+  isApproval,
+  questionAsk,
+  questionResult,
+} from './codex.asks.ts';
 import { itemCompleted, itemStarted } from './codex.items.ts';
+import { CodexSteers, steerInput, textInput } from './codex.steers.ts';
+import { CodexTools } from './codex.tools.ts';
 
-interface Step {
-  events: HarnessEvent[];
-  inputs: ProtocolInput[];
-}
-
-const NOTHING: Step = { events: [], inputs: [] };
+const NOTHING: ProtocolStep = { events: [], inputs: [] };
 /** Ids of our requests; the server's own requests count from 0 apart. */
 const INITIALIZE = 1;
 const THREAD = 2;
 const TURN = 3;
 const INTERRUPT = 4;
+const RESOLVED = 'serverRequest/resolved';
 /** HTTP status that an error name stands for, where Codex gives no number. */
 const STATUS_OF: Record<string, number> = {
   usageLimitExceeded: 429,
@@ -32,12 +41,13 @@ const STATUS_OF: Record<string, number> = {
   serverOverloaded: 529,
   internalServerError: 500,
 };
-const NOBODY_ANSWERS =
-  'Nobody can answer while this turn runs. End your turn with the question as your last ' +
-  'message; the answer comes as the next message.';
-
-export class CodexProtocol extends NotLive implements TurnProtocol {
+export class CodexProtocol implements TurnProtocol {
   readonly #turn: TurnSpec;
+  readonly #steers = new CodexSteers();
+  readonly #tools = new CodexTools();
+  readonly #asks = new OpenAsks(() => this.#stop());
+  /** Asks by the id of the server's request. */
+  readonly #requests = new Map<unknown, Ask>();
   #threadId = '';
   #turnId = '';
   #summary = '';
@@ -45,11 +55,14 @@ export class CodexProtocol extends NotLive implements TurnProtocol {
   #before: Json | null = null;
   #newest: Json = {};
   #resetsAt: number | undefined;
-  #ended: TurnResult | null = null;
+  #isDelivered = false;
+  #isStopped = false;
   #isInterrupted = false;
+  /** Codex said that the turn is over; `ended` waits until every message is settled. */
+  #result: TurnResult | null = null;
+  #isEnded = false;
 
   constructor(turn: TurnSpec) {
-    super();
     this.#turn = turn;
   }
 
@@ -63,24 +76,37 @@ export class CodexProtocol extends NotLive implements TurnProtocol {
     ];
   }
 
-  line(line: string): Step {
+  line(line: string): ProtocolStep {
     const json = parseJson(line);
-    if (json === null || this.#ended !== null) return NOTHING;
-    const method = textAt(json, 'method');
-    if (method === '') return this.#response(json);
-    if ('id' in json) return serverRequest(json, method);
-    const params = objectAt(json, 'params');
-    const threadId = textAt(params, 'threadId');
-    // Subagents are threads of their own in the same process.
-    if (threadId !== '' && threadId !== this.#threadId) return NOTHING;
-    return this.#notification(method, params, numberAt(json, 'emittedAtMs'));
+    if (json === null || this.#isEnded) return NOTHING;
+    const { events, inputs } = this.#read(json);
+    return {
+      events: [...events, ...this.#end()],
+      inputs: [...inputs, ...(this.#takesMessages() ? this.#steers.write(this.#ids()) : [])],
+    };
   }
 
-  override interrupt(): ProtocolInput[] {
+  steer({ messageId, text }: { messageId: string; text: string }): ProtocolStep {
+    if (!this.#steers.add(messageId, text)) return NOTHING;
+    if (this.#result !== null) return { events: this.#steers.turnOver(), inputs: [] };
+    return { events: [], inputs: this.#takesMessages() ? this.#steers.write(this.#ids()) : [] };
+  }
+
+  withdraw(messageId: string): ProtocolStep {
+    return { events: [], inputs: this.#steers.withdraw(messageId) };
+  }
+
+  answer(askId: string, answer: Answer): ProtocolStep {
+    return this.#asks.answer(askId, answer);
+  }
+
+  defer(): ProtocolStep {
+    return this.#asks.defer();
+  }
+
+  interrupt(): ProtocolInput[] {
     this.#isInterrupted = true;
-    if (this.#turnId === '') return [];
-    const params = { threadId: this.#threadId, turnId: this.#turnId };
-    return [request('interrupt', INTERRUPT, 'turn/interrupt', params)];
+    return this.#stop();
   }
 
   close(): ProtocolInput[] {
@@ -88,16 +114,48 @@ export class CodexProtocol extends NotLive implements TurnProtocol {
   }
 
   exited(exit: { code: number | null; signal: string | null }, stderr: string): TurnResult {
-    if (this.#ended !== null) return this.#ended;
-    const known = { summary: this.#summary, usage: this.#usage() };
-    return processResult('codex', exit, stderr, { ...known, isInterrupted: this.#isInterrupted });
+    if (this.#result !== null) return this.#result;
+    const known = { summary: this.#summary, usage: this.#usage(), isInterrupted: this.#isStopped };
+    const result = processResult('codex', exit, stderr, known);
+    return this.#isStopped ? { ...result, outcome: this.#stopOutcome() } : result;
+  }
+
+  /** A message is applied at once in a turn that goes on and in which no tool runs. */
+  #takesMessages(): boolean {
+    return this.#isDelivered && !this.#isStopped && this.#result === null && this.#tools.isIdle;
+  }
+
+  #ids(): { threadId: string; turnId: string } {
+    return { threadId: this.#threadId, turnId: this.#turnId };
+  }
+
+  #stop(): ProtocolInput[] {
+    this.#isStopped = true;
+    return this.#turnId === ''
+      ? []
+      : [request('interrupt', INTERRUPT, 'turn/interrupt', this.#ids())];
+  }
+
+  #stopOutcome(): 'cancelled' | 'deferred' {
+    return this.#asks.isDeferring && !this.#isInterrupted ? 'deferred' : 'cancelled';
+  }
+
+  #read(json: Json): ProtocolStep {
+    const method = textAt(json, 'method');
+    if (method === '') return this.#response(json);
+    const params = objectAt(json, 'params');
+    if ('id' in json) return this.#serverRequest(json['id'], method, params);
+    const threadId = textAt(params, 'threadId');
+    // Subagents are threads of their own in the same process.
+    if (threadId !== '' && threadId !== this.#threadId && method !== RESOLVED) return NOTHING;
+    return this.#notification(method, params, numberAt(json, 'emittedAtMs'));
   }
 
   #thread(): ProtocolInput {
     const { cwd, model, resume, conversationId } = this.#turn;
     const params = {
       cwd,
-      approvalPolicy: 'never',
+      approvalPolicy: this.#turn.asksLeave ? 'untrusted' : 'never',
       sandbox: 'danger-full-access',
       ...(model === null ? {} : { model }),
     };
@@ -106,49 +164,57 @@ export class CodexProtocol extends NotLive implements TurnProtocol {
     return request('thread', THREAD, 'thread/resume', resumed);
   }
 
-  #response(json: Json): Step {
-    const error = objectAt(json, 'error');
-    const message = textAt(error, 'message');
-    if ('error' in json && json['id'] !== INTERRUPT) return this.#refused(json['id'], message);
+  #response(json: Json): ProtocolStep {
+    const id = json['id'];
+    const settled = this.#steers.answered(id, json);
+    if (settled !== null) return { events: settled, inputs: [] };
+    if ('error' in json) return this.#refused(id, textAt(objectAt(json, 'error'), 'message'));
     const result = objectAt(json, 'result');
-    if (json['id'] === THREAD) {
+    if (id === THREAD) {
       this.#threadId = textAt(objectAt(result, 'thread'), 'id');
-      const input = [{ type: 'text', text: this.#turn.prompt, text_elements: [] }];
-      const clientUserMessageId = this.#turn.messageId;
-      const params = { threadId: this.#threadId, clientUserMessageId, input };
+      const { prompt, answered, messageId } = this.#turn;
+      const input = textInput(answered === null ? prompt : answeredText(answered));
+      const params = { threadId: this.#threadId, clientUserMessageId: messageId, input };
       return {
         events: [{ type: 'conversation', id: this.#threadId }],
         inputs: [request('turn', TURN, 'turn/start', params)],
       };
     }
-    if (json['id'] === TURN) {
+    if (id === TURN) {
       this.#turnId = textAt(objectAt(result, 'turn'), 'id');
-      return { events: [], inputs: this.#isInterrupted ? this.interrupt() : [] };
+      return { events: [], inputs: this.#isStopped ? this.#stop() : [] };
     }
     return NOTHING;
   }
 
   /** A request of ours was refused: without a thread or a turn nothing more will come. */
-  #refused(id: unknown, message: string): Step {
+  #refused(id: unknown, message: string): ProtocolStep {
+    if (id !== INITIALIZE && id !== THREAD && id !== TURN) return NOTHING;
     const isLost = id === THREAD && this.#turn.resume;
     const error = isLost ? { kind: 'conversation_lost' as const, message } : turnError({ message });
-    return this.#end({ outcome: 'failed', error });
+    return this.#over({ outcome: 'failed', error });
   }
 
-  #notification(method: string, params: Json, emittedAt: number): Step {
+  #notification(method: string, params: Json, emittedAt: number): ProtocolStep {
     const item = objectAt(params, 'item');
     switch (method) {
       case 'item/started':
-        if (item['type'] === 'userMessage') return this.#delivered(item);
+        if (item['type'] === 'userMessage') return this.#delivered(textAt(item, 'clientId'));
+        this.#tools.started(item);
         return { events: itemStarted(item), inputs: [] };
       case 'item/completed':
+        this.#tools.finished(textAt(item, 'id'));
         if (item['type'] === 'agentMessage') this.#summary = textAt(item, 'text') || this.#summary;
         return { events: itemCompleted(item), inputs: [] };
       case 'item/agentMessage/delta':
         return only({ type: 'text_delta', text: textAt(params, 'delta') });
       case 'thread/tokenUsage/updated':
+        // It comes with the end of a reply and its calls, before the model is asked again.
+        this.#tools.replyEnded();
         this.#tokens(params);
         return NOTHING;
+      case RESOLVED:
+        return this.#resolved(params['requestId']);
       case 'account/rateLimits/updated':
         this.#limits(objectAt(params, 'rateLimits'));
         return NOTHING;
@@ -167,9 +233,52 @@ export class CodexProtocol extends NotLive implements TurnProtocol {
     }
   }
 
-  #delivered(item: Json): Step {
-    const messageId = textAt(item, 'clientId');
-    return messageId === '' ? NOTHING : only({ type: 'delivered', messageId });
+  #delivered(messageId: string): ProtocolStep {
+    if (messageId !== this.#turn.messageId) {
+      return { events: this.#steers.delivered(messageId), inputs: [] };
+    }
+    this.#isDelivered = true;
+    return only({ type: 'delivered', messageId });
+  }
+
+  /** Requests of the server; each must be answered or the turn stands still. */
+  #serverRequest(id: unknown, method: string, params: Json): ProtocolStep {
+    const tell = (body: Json): ProtocolInput => ({
+      key: `answer:${String(id)}`,
+      line: JSON.stringify({ id, ...body }),
+    });
+    if (isApproval(method)) {
+      if (!this.#turn.asksLeave) {
+        return { events: [], inputs: [tell({ result: { decision: 'accept' } })] };
+      }
+      const ask = approvalAsk(method, params, this.#tools.item(textAt(params, 'itemId')));
+      const reply = (answer: Answer): ProtocolInput[] => [
+        ...reason(ask, answer, params),
+        tell({ result: approvalResult(answer) }),
+      ];
+      return this.#asked(id, ask, reply);
+    }
+    if (method === 'item/tool/requestUserInput') {
+      const ask = questionAsk(params);
+      this.#tools.started({ id: ask.id, type: method });
+      return this.#asked(id, ask, (answer) => [tell({ result: questionResult(ask, answer) })]);
+    }
+    const error = { code: -32_601, message: `hangar does not answer ${method}` };
+    return { events: [], inputs: [tell({ error })] };
+  }
+
+  #asked(id: unknown, ask: Ask, reply: (answer: Answer) => ProtocolInput[]): ProtocolStep {
+    this.#requests.set(id, ask);
+    return this.#asks.asked(ask, reply);
+  }
+
+  /** Answered, or given up by Codex itself. */
+  #resolved(requestId: unknown): ProtocolStep {
+    const ask = this.#requests.get(requestId);
+    if (!ask) return NOTHING;
+    // A question is no item: this is all that says that its call is over.
+    if (ask.kind === 'question') this.#tools.finished(ask.id);
+    return { events: this.#asks.close(ask.id), inputs: [] };
   }
 
   #tokens(params: Json): void {
@@ -194,11 +303,11 @@ export class CodexProtocol extends NotLive implements TurnProtocol {
     this.#resetsAt = times.length > 0 ? Math.max(...times) : undefined;
   }
 
-  #completed(turn: Json, emittedAt: number): Step {
+  #completed(turn: Json, emittedAt: number): ProtocolStep {
     if (this.#turnId !== '' && textAt(turn, 'id') !== this.#turnId) return NOTHING;
     const status = textAt(turn, 'status');
-    if (status === 'completed') return this.#end({ outcome: 'succeeded' });
-    if (status === 'interrupted') return this.#end({ outcome: 'cancelled' });
+    if (status === 'completed') return this.#over({ outcome: 'succeeded' });
+    if (status === 'interrupted') return this.#over({ outcome: this.#stopOutcome() });
     const error = objectAt(turn, 'error');
     const reported: ReportedError = {
       message: textAt(error, 'message') || `the turn ended as "${status}"`,
@@ -206,7 +315,7 @@ export class CodexProtocol extends NotLive implements TurnProtocol {
       resetsAt: this.#resetsAt,
       saidAtMilliseconds: emittedAt || undefined,
     };
-    return this.#end({ outcome: 'failed', error: turnError(reported) });
+    return this.#over({ outcome: 'failed', error: turnError(reported) });
   }
 
   #usage(): Usage {
@@ -218,13 +327,28 @@ export class CodexProtocol extends NotLive implements TurnProtocol {
     };
   }
 
-  #end(end: Pick<TurnResult, 'outcome' | 'error'>): Step {
-    this.#ended = { ...end, summary: this.#summary, usage: this.#usage() };
-    return only({ type: 'ended', result: this.#ended });
+  #over(end: Pick<TurnResult, 'outcome' | 'error'>): ProtocolStep {
+    if (this.#result !== null) return NOTHING;
+    this.#result = { ...end, summary: this.#summary, usage: this.#usage() };
+    return { events: [...this.#asks.closeAll(), ...this.#steers.turnOver()], inputs: [] };
+  }
+
+  #end(): HarnessEvent[] {
+    if (this.#result === null || this.#steers.isWaiting) return [];
+    this.#isEnded = true;
+    return [{ type: 'ended', result: this.#result }];
   }
 }
 
-function only(event: HarnessEvent): Step {
+/** Codex's approval has no reason: a message says it, which waits for the end of the call. */
+function reason(ask: Ask, answer: Answer, params: Json): ProtocolInput[] {
+  if (answer.verdict === 'allow' || answer.reason === '') return [];
+  const turn = { threadId: textAt(params, 'threadId'), turnId: textAt(params, 'turnId') };
+  const text = `You may not «${ask.questions[0]?.text ?? ''}»: denied: ${answer.reason}`;
+  return [steerInput(`reason:${ask.id}`, turn, text)];
+}
+
+function only(event: HarnessEvent): ProtocolStep {
   return { events: [event], inputs: [] };
 }
 
@@ -253,28 +377,4 @@ function retrying(error: Json): HarnessEvent {
   const message = textAt(error, 'message');
   const attempt = Number(/(\d+)\/\d+/.exec(message)?.[1] ?? 1);
   return { type: 'retrying', attempt, reason: textAt(error, 'additionalDetails') || message };
-}
-
-/** Requests of the server; each must be answered or the turn stands still. */
-function serverRequest(json: Json, method: string): Step {
-  const id = json['id'];
-  const key = `answer:${String(id)}`;
-  const answer = (body: Json): ProtocolInput => ({ key, line: JSON.stringify({ id, ...body }) });
-  if (method.endsWith('/requestApproval')) {
-    return { events: [], inputs: [answer({ result: { decision: 'accept' } })] };
-  }
-  if (method === 'item/tool/requestUserInput') {
-    const questions = objectAt(json, 'params')['questions'];
-    const asked = Array.isArray(questions) ? questions.filter(isJson) : [];
-    const answers = Object.fromEntries(
-      asked.map((question) => [textAt(question, 'id'), { answers: [NOBODY_ANSWERS] }]),
-    );
-    const text = asked.map((question) => textAt(question, 'question')).join('\n');
-    return {
-      events: [{ type: 'notice', text: `The agent asked: ${text}` }],
-      inputs: [answer({ result: { answers } })],
-    };
-  }
-  const error = { code: -32_601, message: `hangar does not answer ${method}` };
-  return { events: [], inputs: [answer({ error })] };
 }

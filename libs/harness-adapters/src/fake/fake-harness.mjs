@@ -4,13 +4,24 @@
  * says and keeps its conversation as JSON lines, so that everything around it can be tried.
  *
  *   [[ say: hello ;; run: echo hi ++ run: pwd ;; write: a.txt=text ;; wait: 500 ;; until: go.txt ]]
- *   error: 529x2 (two retries, then on)   error: 429 resets=1790000000   crash   hang   echo
+ *   error: 529x2 (two retries, then on)   error: 429 resets=1790000000   crash   hang
+ *   ask: Which? | A | B   (a question with choices, or none; the answer is said as `answered: B`)
+ *   echo   (says what it was sent; steered messages, answers and refusals too, in order)
  *
- * usage: fake-harness.mjs --session ID [--resume]
- * stdin:  {"type":"message","id":"...","text":"..."}   {"type":"interrupt"}
- * stdout: session, accepted, delta, said, tool_start, tool_end, file, retry, notice, done
+ * A message that comes while it works is applied between two actions: its own script is done
+ * before the rest, and without a script it is quoted. `--asks-leave`: `run` and `write` ask first.
+ * An open ask that is deferred is kept in the conversation file; `--resume` asks it again, with
+ * the same id and before anything else, and goes on with the rest.
+ *
+ * usage: fake-harness.mjs --session ID [--resume] [--asks-leave]
+ * stdin:  {"type":"message","id":"...","text":"..."}   {"type":"withdraw","id":"..."}
+ *         {"type":"answer","id":"...","verdict":"allow","answers":{"q1":"B"},"reason":""}
+ *         {"type":"defer"}   {"type":"interrupt"}
+ * stdout: session, accepted, returned, asked, ask_closed, delta, said, tool_start, tool_end, file,
+ *         retry, notice, done
  */
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, resolve } from 'node:path';
@@ -25,16 +36,28 @@ const OUTPUT_CHARACTERS_MAX = 64 * 1024;
 const REPLY = { input_tokens: 1000, output_tokens: 50, cached_tokens: 200, cost_usd: 0.001 };
 
 const { values } = parseArgs({
-  options: { session: { type: 'string' }, resume: { type: 'boolean', default: false } },
+  options: {
+    session: { type: 'string' },
+    resume: { type: 'boolean', default: false },
+    'asks-leave': { type: 'boolean', default: false },
+  },
 });
 const id = values.session ?? '';
 const path = `${homedir()}/.fake-harness/sessions/${id}.jsonl`;
 const stopped = new AbortController();
 const children = new Set();
+/** Messages that were not applied yet. */
+const queued = [];
+/** `{ id, settle }` of what a person is asked. */
+let open = null;
+let working = null;
+let hasPrompt = false;
+let isOver = false;
 let replies = 0;
 
 const emit = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 const keep = (entry) => appendFileSync(path, `${JSON.stringify(entry)}\n`);
+const newId = (kind) => `${kind}-${randomBytes(6).toString('hex')}`;
 
 if (values.resume && !existsSync(path)) {
   process.stderr.write(`No conversation found with id ${id}\n`);
@@ -46,14 +69,26 @@ if (!values.resume && existsSync(path)) {
 }
 mkdirSync(dirname(path), { recursive: true });
 if (!values.resume) keep({ type: 'session', id, cwd: process.cwd() });
-emit({ type: 'session', id });
+const last = entries().at(-1);
+const deferred = last?.type === 'deferred' ? last : null;
+emit({ type: 'session', id, open_ask: deferred?.ask ?? null });
+if (deferred !== null) working = work(deferred.items);
 
-let working = null;
 const lines = createInterface({ input: process.stdin });
 lines.on('line', (line) => {
   const message = JSON.parse(line);
-  if (message.type === 'interrupt') stop();
-  if (message.type === 'message' && working === null) working = turn(message);
+  switch (message.type) {
+    case 'message':
+      return take(message);
+    case 'withdraw':
+      return giveBack(queued.findIndex((each) => each.id === message.id));
+    case 'answer':
+      return message.id === open?.id ? open.settle(message) : undefined;
+    case 'defer':
+      return open?.settle({ verdict: 'defer' });
+    case 'interrupt':
+      return stop();
+  }
 });
 // The end of the input while working stops the turn, as the real harnesses do it.
 lines.on('close', () => {
@@ -78,15 +113,27 @@ function killGroup(child) {
   }
 }
 
-async function turn(message) {
-  keep({ type: 'user', id: message.id, text: message.text });
-  emit({ type: 'accepted', id: message.id });
-  const script = [...message.text.matchAll(/\[\[([\s\S]*?)\]\]/g)].at(-1)?.[1] ?? 'echo';
+function take(message) {
+  queued.push(message);
+  if (isOver) giveBack(0);
+  else working ??= work([]);
+}
+
+function giveBack(index) {
+  if (index >= 0) emit({ type: 'returned', id: queued.splice(index, 1)[0].id });
+}
+
+/** Does one action after the other; between two of them come the messages that arrived. */
+async function work(items) {
+  let rest = items;
   let end = { outcome: 'succeeded' };
   try {
-    for (const step of script.split(';;')) {
-      for (const action of step.split(/\s\+\+\s/)) end = (await act(action.trim())) ?? end;
-      replies += 1;
+    for (;;) {
+      rest = [...queued.splice(0).flatMap(apply), ...rest];
+      const item = rest.shift();
+      if (item === undefined) break;
+      end = (await act(item, rest)) ?? end;
+      if (item.isReply || end.outcome === 'failed') replies += 1;
       if (stopped.signal.aborted) end = { outcome: 'cancelled' };
       if (end.outcome !== 'succeeded') break;
     }
@@ -98,23 +145,47 @@ async function turn(message) {
   const usage = Object.fromEntries(
     Object.entries(REPLY).map(([name, amount]) => [name, amount * replies]),
   );
+  isOver = true;
+  while (queued.length > 0) giveBack(0);
   emit({ type: 'done', ...end, usage });
 }
 
-async function act(action) {
+/** The actions of a message; the last one of a step ends a reply. */
+function apply(message) {
+  const isSteered = hasPrompt;
+  hasPrompt = true;
+  keep({ type: 'user', id: message.id, text: message.text, ...(isSteered ? { isSteered } : {}) });
+  emit({ type: 'accepted', id: message.id });
+  const script = [...message.text.matchAll(/\[\[([\s\S]*?)\]\]/g)].at(-1)?.[1];
+  if (script === undefined && isSteered) {
+    return [{ verb: 'say', rest: `I was told "${quote(message.text)}".`, isReply: true }];
+  }
+  return (script ?? 'echo').split(';;').flatMap((step) => {
+    const actions = step.split(/\s\+\+\s/).map((action) => parse(action.trim()));
+    return actions.map((item, index) => ({ ...item, isReply: index === actions.length - 1 }));
+  });
+}
+
+function parse(action) {
   const colon = action.indexOf(':');
-  const verb = colon < 0 ? action : action.slice(0, colon).trim();
-  const rest = colon < 0 ? '' : action.slice(colon + 1).trim();
+  if (colon < 0) return { verb: action, rest: '' };
+  return { verb: action.slice(0, colon).trim(), rest: action.slice(colon + 1).trim() };
+}
+
+async function act(item, later) {
+  const { verb, rest } = item;
   switch (verb) {
     case 'say':
       return say(rest);
     case 'echo':
     case '':
       return say(sentence());
+    case 'ask':
+      return question(item, later);
     case 'run':
-      return run(rest);
+      return tool({ name: 'shell', input: { command: rest } }, item, later, run);
     case 'write':
-      return write(rest);
+      return tool({ name: 'write', input: written(rest) }, item, later, write);
     case 'wait':
       await sleep(Math.min(Number(rest) || 0, WAIT_MILLISECONDS_MAX), null, stopped);
       return undefined;
@@ -133,15 +204,106 @@ async function act(action) {
   }
 }
 
+/** What a person says to it; `defer` keeps the ask for the next process. */
+async function ask(asked, item, later) {
+  stopped.signal.throwIfAborted();
+  emit({ type: 'asked', ask: asked });
+  const answer = await new Promise((settle) => {
+    open = { id: asked.id, settle };
+    stopped.signal.addEventListener('abort', () => settle(null), { once: true });
+  });
+  open = null;
+  if (answer?.verdict === 'defer') {
+    const items = [{ ...item, askId: asked.id }, ...later];
+    keep({ type: 'deferred', ask: asked.id, items });
+  }
+  emit({ type: 'ask_closed', id: asked.id });
+  stopped.signal.throwIfAborted();
+  if (answer.verdict !== 'defer') {
+    const { verdict, answers, reason } = answer;
+    keep({ type: 'answer', id: asked.id, verdict, answers, reason });
+  }
+  return answer;
+}
+
+async function question(item, later) {
+  const [text, ...choices] = item.rest.split('|').map((each) => each.trim());
+  const asked = {
+    id: 'q1',
+    text,
+    choices: choices.map((label) => ({ label, description: '' })),
+    isMultiple: false,
+  };
+  const answer = await ask(
+    { id: item.askId ?? newId('ask'), kind: 'question', questions: [asked] },
+    item,
+    later,
+  );
+  if (answer.verdict === 'defer') return { outcome: 'deferred' };
+  return say(
+    answer.verdict === 'allow'
+      ? `answered: ${Object.values(answer.answers).join(', ')}`
+      : `not answered: ${answer.reason}`,
+  );
+}
+
+async function tool(use, item, later, act) {
+  const call = item.askId ?? newId('call');
+  if (item.askId === undefined) {
+    emit({ type: 'tool_start', id: call, ...use });
+    keep({ type: 'call', id: call, ...use });
+  }
+  if (values['asks-leave'] || item.askId !== undefined) {
+    const asked = { id: 'leave', text: leaveText(use), choices: [], isMultiple: false };
+    const answer = await ask(
+      { id: call, kind: 'decision', questions: [asked], tool: use },
+      item,
+      later,
+    );
+    if (answer.verdict === 'defer') return { outcome: 'deferred' };
+    if (answer.verdict === 'deny') return finish(call, { output: `denied: ${answer.reason}` });
+  }
+  return act(use.input, call);
+}
+
+function leaveText({ name, input }) {
+  return name === 'shell' ? `Run ${input.command}` : `Write ${input.path}`;
+}
+
+function finish(call, { output, exit_code = null }) {
+  keep({ type: 'result', id: call, output, exit_code });
+  emit({ type: 'tool_end', id: call, output, exit_code, is_error: exit_code !== 0 });
+}
+
 function say(text) {
   for (const delta of text.match(/\S+\s*/g) ?? []) emit({ type: 'delta', text: delta });
   keep({ type: 'assistant', text });
   emit({ type: 'said', text });
 }
 
-/** The same proof of a resumed conversation that the model server gives. */
+/** The same proof of a resumed conversation that the model server gives, and what came since. */
 function sentence() {
-  const entries = readFileSync(path, 'utf8')
+  const all = entries();
+  const people = all.filter((entry) => entry.type === 'user');
+  const assistants = all.filter((entry) => entry.type === 'assistant').length;
+  const text =
+    `I was sent ${people.length} user and ${assistants} assistant messages. ` +
+    `The first said "${quote(people.at(0)?.text)}", the last said "${quote(people.at(-1)?.text)}".`;
+  const live = all.flatMap((entry) => {
+    if (entry.type === 'user') return entry.isSteered ? [`told "${quote(entry.text)}"`] : [];
+    if (entry.type !== 'answer') return [];
+    if (entry.verdict === 'deny') return [`denied "${entry.reason}"`];
+    return [`allowed "${Object.values(entry.answers).join(', ')}"`];
+  });
+  return live.length === 0 ? text : `${text} At work I was ${live.join(', ')}.`;
+}
+
+function quote(text = '') {
+  return text.trim().slice(0, 120);
+}
+
+function entries() {
+  return readFileSync(path, 'utf8')
     .split('\n')
     .flatMap((line) => {
       try {
@@ -150,19 +312,9 @@ function sentence() {
         return [];
       }
     });
-  const people = entries.filter((entry) => entry.type === 'user');
-  const assistants = entries.filter((entry) => entry.type === 'assistant').length;
-  const quote = (entry) => (entry?.text ?? '').trim().slice(0, 120);
-  return (
-    `I was sent ${people.length} user and ${assistants} assistant messages. ` +
-    `The first said "${quote(people.at(0))}", the last said "${quote(people.at(-1))}".`
-  );
 }
 
-function run(command) {
-  const call = `call-${replies}-${children.size}-${Date.now().toString(36)}`;
-  emit({ type: 'tool_start', id: call, name: 'shell', input: { command } });
-  keep({ type: 'call', id: call, command });
+function run({ command }, call) {
   return new Promise((settle) => {
     const stdio = ['ignore', 'pipe', 'pipe'];
     const child = spawn('/bin/sh', ['-c', command], { stdio, detached: true });
@@ -175,23 +327,22 @@ function run(command) {
     child.stderr.on('data', collect);
     child.on('close', (code) => {
       children.delete(child);
-      keep({ type: 'result', id: call, output, exit_code: code });
-      emit({ type: 'tool_end', id: call, output, exit_code: code, is_error: code !== 0 });
+      finish(call, { output, exit_code: code });
       settle(undefined);
     });
   });
 }
 
-function write(rest) {
+function written(rest) {
   const equals = rest.indexOf('=');
-  const file = resolve(rest.slice(0, equals).trim());
+  return { path: resolve(rest.slice(0, equals).trim()), content: rest.slice(equals + 1) };
+}
+
+function write({ path: file, content }, call) {
   const change = existsSync(file) ? 'updated' : 'created';
-  const call = `call-${replies}-write-${Date.now().toString(36)}`;
-  emit({ type: 'tool_start', id: call, name: 'write', input: { path: file } });
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, rest.slice(equals + 1));
-  keep({ type: 'call', id: call, path: file });
-  emit({ type: 'tool_end', id: call, output: '', exit_code: 0, is_error: false });
+  writeFileSync(file, content);
+  finish(call, { output: '', exit_code: 0 });
   emit({ type: 'file', path: file, change });
 }
 

@@ -1,6 +1,7 @@
 /** pi (`@earendil-works/pi-coding-agent`): one `pi --mode rpc` process per turn. */
 import type { HarnessAdapter, HarnessCommand, TurnSpec } from '../harness-adapter.ts';
 import { modelRetries } from '../model-retries.ts';
+import { shippedFile } from '../shipped-file.ts';
 import { harnessProgram } from '../versions.ts';
 import { checkPi } from './pi.conversation.ts';
 import { PiProtocol } from './pi.protocol.ts';
@@ -22,6 +23,9 @@ const ENDPOINTS: Record<string, string> = {
   openai: 'OPENAI_BASE_URL',
 };
 
+/** hangar's part of pi, below HOME: the agent's tree stays its own. */
+const EXTENSION = '.pi/agent/hangar.mjs';
+
 const RETRY_BASE_MILLISECONDS = 2_000;
 
 export const piAdapter: HarnessAdapter = {
@@ -30,10 +34,10 @@ export const piAdapter: HarnessAdapter = {
     choosesId: true,
     resume: true,
     fork: false,
-    steer: false,
-    withdraw: false,
-    approvals: false,
-    questions: false,
+    steer: true,
+    withdraw: true,
+    approvals: true,
+    questions: true,
     interrupt: true,
     cost: true,
   },
@@ -53,6 +57,8 @@ function command(turn: TurnSpec): HarnessCommand {
       harnessProgram('pi', turn.harnessRoot),
       '--mode',
       'rpc',
+      '--extension',
+      `${turn.home}/${EXTENSION}`,
       ...(provider === null ? [] : ['--provider', provider]),
       ...(model === null ? [] : ['--model', model]),
       // `--session-id` starts over silently when nothing is there; `--session` refuses.
@@ -60,6 +66,7 @@ function command(turn: TurnSpec): HarnessCommand {
     ],
     envVars: {
       ...turn.envVars,
+      ...(turn.asksLeave ? { HANGAR_ASKS_LEAVE: '1' } : {}),
       PI_OFFLINE: '1',
       PI_TELEMETRY: '0',
       PI_SKIP_VERSION_CHECK: '1',
@@ -67,6 +74,7 @@ function command(turn: TurnSpec): HarnessCommand {
     files: [
       { path: '.pi/agent/models.json', content: modelsFile(turn), mode: 0o600 },
       { path: '.pi/agent/settings.json', content: settingsFile(turn), mode: 0o600 },
+      { path: EXTENSION, content: shippedFile('pi/hangar.mjs'), mode: 0o644 },
     ],
   };
 }

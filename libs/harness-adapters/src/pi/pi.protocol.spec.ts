@@ -42,11 +42,12 @@ describe('pi protocol', () => {
     expect(readTurn(new PiProtocol(recordedTurn(1)), lines).result?.summary).toBe('whole');
   });
 
-  it('closes an extension dialog: an open one would hold the turn', () => {
+  it('closes the dialog of any other extension: an open one would hold the turn', () => {
     const ask = { type: 'extension_ui_request', id: 'd', method: 'confirm', title: 'Allow?' };
     const status = { type: 'extension_ui_request', id: 'e', method: 'setStatus' };
     const turn = readTurn(new PiProtocol(recordedTurn(1)), [line(ask), line(status)]);
     expect(turn.keys).toEqual(['dialog:d']);
+    expect(turn.events.map(({ type }) => type)).toEqual(['notice']);
     expect(JSON.parse(turn.lines[0] ?? '')).toMatchObject({ id: 'd', cancelled: true });
   });
 

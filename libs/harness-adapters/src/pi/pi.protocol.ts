@@ -1,7 +1,10 @@
 /** One turn over `pi --mode rpc`: a JSON object a line, both ways. */
+import { answeredText } from '../answered-text.ts';
 import type {
+  Answer,
   HarnessEvent,
   ProtocolInput,
+  ProtocolStep,
   TurnProtocol,
   TurnResult,
   TurnSpec,
@@ -16,51 +19,109 @@ import {
   textAt,
   type Json,
 } from '../json-line.ts';
-import { NotLive } from '../not-live.ts';
+import { OpenAsks } from '../open-asks.ts';
 import { processResult, turnError } from '../turn-error.ts';
+import { dialogAsk, dialogValue } from './pi.asks.ts';
+import { PiSteers } from './pi.steers.ts';
 
-interface Step {
-  events: HarnessEvent[];
-  inputs: ProtocolInput[];
-}
-
-const NOTHING: Step = { events: [], inputs: [] };
+const NOTHING: ProtocolStep = { events: [], inputs: [] };
 const LOST = /No session found|not a valid pi session|working directory does not exist|Fork this/i;
 /** Tools whose success means that a file of the tree changed. */
 const WRITING_TOOLS = new Set(['write', 'edit']);
-/** Dialogs an extension may open; nobody is there to answer, so each is cancelled at once. */
+/** Dialogs of any extension: an open one would hold the turn. */
 const DIALOGS = new Set(['select', 'confirm', 'input', 'editor']);
 
-export class PiProtocol extends NotLive implements TurnProtocol {
+export class PiProtocol implements TurnProtocol {
   readonly #turn: TurnSpec;
+  readonly #steers = new PiSteers();
+  readonly #asks = new OpenAsks(() => this.#stop());
   readonly #written = new Map<string, string>();
   #usage: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, cost_usd: 0 };
   #summary = '';
   #lastMessage: Json | null = null;
-  #ended: TurnResult | null = null;
+  /** pi has accepted the prompt, and then said it as the turn's first message. */
+  #isStarted = false;
+  #isPromptTaken = false;
+  #isStopped = false;
+  #isAborted = false;
   #isInterrupted = false;
+  /** pi said that the turn is over; `ended` waits until every message is settled. */
+  #result: TurnResult | null = null;
+  #isEnded = false;
 
   constructor(turn: TurnSpec) {
-    super();
     this.#turn = turn;
   }
 
   open(): ProtocolInput[] {
-    const message = piText(this.#turn.prompt);
+    const { prompt, answered } = this.#turn;
+    const message = piText(answered === null ? prompt : answeredText(answered));
     return [
       { key: 'state', line: JSON.stringify({ id: 'state', type: 'get_state' }) },
       { key: 'prompt', line: JSON.stringify({ id: 'prompt', type: 'prompt', message }) },
     ];
   }
 
-  line(line: string): Step {
+  line(line: string): ProtocolStep {
     const json = parseJson(line);
-    if (json === null || this.#ended !== null) return NOTHING;
+    if (json === null || this.#isEnded) return NOTHING;
+    const { events, inputs } = this.#read(json);
+    if (this.#result === null) {
+      return { events, inputs: [...inputs, ...this.#messages(), ...this.#abort()] };
+    }
+    const over = this.#steers.turnOver();
+    return {
+      events: [...events, ...over.events, ...this.#end(this.#result)],
+      inputs: [...inputs, ...over.inputs],
+    };
+  }
+
+  steer({ messageId, text }: { messageId: string; text: string }): ProtocolStep {
+    if (!this.#steers.add(messageId, piText(text))) return NOTHING;
+    if (this.#result !== null) return this.#steers.turnOver();
+    return { events: [], inputs: this.#messages() };
+  }
+
+  withdraw(messageId: string): ProtocolStep {
+    return { events: [], inputs: this.#steers.withdraw(messageId) };
+  }
+
+  answer(askId: string, answer: Answer): ProtocolStep {
+    return this.#asks.answer(askId, answer);
+  }
+
+  defer(): ProtocolStep {
+    return this.#asks.defer();
+  }
+
+  interrupt(): ProtocolInput[] {
+    this.#isInterrupted = true;
+    return this.#stop();
+  }
+
+  close(): ProtocolInput[] {
+    return [{ key: 'eof', line: 'eof' }];
+  }
+
+  exited(exit: { code: number | null; signal: string | null }, stderr: string): TurnResult {
+    if (this.#result !== null) return this.#result;
+    const result = processResult('pi', exit, stderr, {
+      summary: this.#summary,
+      usage: this.#usage,
+      isInterrupted: this.#isStopped,
+      lost: LOST,
+    });
+    return this.#isStopped ? { ...result, outcome: this.#stopOutcome() } : result;
+  }
+
+  #read(json: Json): ProtocolStep {
     switch (json['type']) {
       case 'response':
         return this.#response(json);
       case 'message_update':
         return this.#update(objectAt(json, 'assistantMessageEvent'));
+      case 'message_start':
+        return this.#taken(objectAt(json, 'message'));
       case 'message_end':
         return this.#message(objectAt(json, 'message'));
       case 'tool_execution_start':
@@ -74,7 +135,7 @@ export class PiProtocol extends NotLive implements TurnProtocol {
       case 'extension_error':
         return only({ type: 'notice', text: `Extension failed: ${textAt(json, 'error')}` });
       case 'extension_ui_request':
-        return dialog(json);
+        return this.#dialog(json);
       case 'agent_settled':
         return this.#settled(json['aborted'] === true);
       default:
@@ -82,26 +143,29 @@ export class PiProtocol extends NotLive implements TurnProtocol {
     }
   }
 
-  override interrupt(): ProtocolInput[] {
-    this.#isInterrupted = true;
+  #messages(): ProtocolInput[] {
+    return this.#isStarted ? this.#steers.write() : [];
+  }
+
+  #stop(): ProtocolInput[] {
+    this.#isStopped = true;
+    return [...this.#steers.stop(), ...this.#abort()];
+  }
+
+  /** `abort` puts what is in the queue into the conversation: it waits until that is back. */
+  #abort(): ProtocolInput[] {
+    if (!this.#isStopped || this.#isAborted || this.#steers.isWriting) return [];
+    this.#isAborted = true;
     return [{ key: 'abort', line: JSON.stringify({ id: 'abort', type: 'abort' }) }];
   }
 
-  close(): ProtocolInput[] {
-    return [{ key: 'eof', line: 'eof' }];
+  #stopOutcome(): 'cancelled' | 'deferred' {
+    return this.#asks.isDeferring && !this.#isInterrupted ? 'deferred' : 'cancelled';
   }
 
-  exited(exit: { code: number | null; signal: string | null }, stderr: string): TurnResult {
-    if (this.#ended !== null) return this.#ended;
-    return processResult('pi', exit, stderr, {
-      summary: this.#summary,
-      usage: this.#usage,
-      isInterrupted: this.#isInterrupted,
-      lost: LOST,
-    });
-  }
-
-  #response(json: Json): Step {
+  #response(json: Json): ProtocolStep {
+    const answered = this.#steers.answered(json);
+    if (answered !== null) return answered;
     const command = textAt(json, 'command');
     const isSuccess = json['success'] === true;
     if (command === 'get_state' && isSuccess) {
@@ -109,20 +173,24 @@ export class PiProtocol extends NotLive implements TurnProtocol {
       return id === '' ? NOTHING : only({ type: 'conversation', id });
     }
     if (command === 'prompt' && isSuccess) {
+      this.#isStarted = true;
       return only({ type: 'delivered', messageId: this.#turn.messageId });
     }
     if (command === 'prompt' || command === 'parse') {
-      return this.#end({ outcome: 'failed', error: turnError({ message: textAt(json, 'error') }) });
+      return this.#over({
+        outcome: 'failed',
+        error: turnError({ message: textAt(json, 'error') }),
+      });
     }
     return NOTHING;
   }
 
-  #update(event: Json): Step {
+  #update(event: Json): ProtocolStep {
     if (event['type'] !== 'text_delta') return NOTHING;
     return only({ type: 'text_delta', text: textAt(event, 'delta') });
   }
 
-  #message(message: Json): Step {
+  #message(message: Json): ProtocolStep {
     if (message['role'] !== 'assistant') return NOTHING;
     this.#lastMessage = message;
     this.#usage = addedUsage(this.#usage, objectAt(message, 'usage'));
@@ -133,7 +201,7 @@ export class PiProtocol extends NotLive implements TurnProtocol {
     return only({ type: 'message', role: 'assistant', text });
   }
 
-  #toolStarted(json: Json): Step {
+  #toolStarted(json: Json): ProtocolStep {
     const id = textAt(json, 'toolCallId');
     const name = textAt(json, 'toolName');
     const path = textAt(objectAt(json, 'args'), 'path');
@@ -141,7 +209,7 @@ export class PiProtocol extends NotLive implements TurnProtocol {
     return only({ type: 'tool_started', id, name, input: json['args'] });
   }
 
-  #toolFinished(json: Json): Step {
+  #toolFinished(json: Json): ProtocolStep {
     const id = textAt(json, 'toolCallId');
     const result = objectAt(json, 'result');
     const isError = json['isError'] === true;
@@ -164,26 +232,57 @@ export class PiProtocol extends NotLive implements TurnProtocol {
     return { events, inputs: [] };
   }
 
-  #settled(isAborted: boolean): Step {
-    if (isAborted) return this.#end({ outcome: 'cancelled' });
+  #settled(isAborted: boolean): ProtocolStep {
+    if (isAborted) return this.#over({ outcome: this.#stopOutcome() });
     const message = this.#lastMessage ?? {};
     const reason = textAt(message, 'stopReason');
-    if (reason === 'aborted') return this.#end({ outcome: 'cancelled' });
-    if (reason === 'stop') return this.#end({ outcome: 'succeeded' });
+    if (reason === 'aborted') return this.#over({ outcome: this.#stopOutcome() });
+    if (reason === 'stop') return this.#over({ outcome: 'succeeded' });
     const error = turnError({
       message: textAt(message, 'errorMessage') || `the turn ended with "${reason || 'no reply'}"`,
       saidAtMilliseconds: numberAt(message, 'timestamp') || undefined,
     });
-    return this.#end({ outcome: 'failed', error });
+    return this.#over({ outcome: 'failed', error });
   }
 
-  #end(end: Pick<TurnResult, 'outcome' | 'error'>): Step {
-    this.#ended = { ...end, summary: this.#summary, usage: this.#usage };
-    return only({ type: 'ended', result: this.#ended });
+  /** The first message of the person is the prompt; any other was queued. */
+  #taken(message: Json): ProtocolStep {
+    if (message['role'] !== 'user') return NOTHING;
+    const isPrompt = !this.#isPromptTaken;
+    this.#isPromptTaken = true;
+    const text = contentText(message['content']);
+    return { events: isPrompt ? [] : this.#steers.taken(text), inputs: [] };
+  }
+
+  #dialog(json: Json): ProtocolStep {
+    if (!DIALOGS.has(textAt(json, 'method'))) return NOTHING;
+    const id = textAt(json, 'id');
+    const answered = (body: object): ProtocolInput => ({
+      key: `dialog:${id}`,
+      line: JSON.stringify({ type: 'extension_ui_response', id, ...body }),
+    });
+    const ask = dialogAsk(json);
+    if (ask !== null) {
+      return this.#asks.asked(ask, (answer) => [answered({ value: dialogValue(ask, answer) })]);
+    }
+    const text = `An extension asked "${textAt(json, 'title')}"; it is not hangar's, so nobody answers.`;
+    return { events: [{ type: 'notice', text }], inputs: [answered({ cancelled: true })] };
+  }
+
+  #over(end: Pick<TurnResult, 'outcome' | 'error'>): ProtocolStep {
+    if (this.#result !== null) return NOTHING;
+    this.#result = { ...end, summary: this.#summary, usage: this.#usage };
+    return { events: this.#asks.closeAll(), inputs: [] };
+  }
+
+  #end(result: TurnResult): HarnessEvent[] {
+    if (this.#steers.isWaiting) return [];
+    this.#isEnded = true;
+    return [{ type: 'ended', result }];
   }
 }
 
-function only(event: HarnessEvent): Step {
+function only(event: HarnessEvent): ProtocolStep {
   return { events: [event], inputs: [] };
 }
 
@@ -214,12 +313,4 @@ function retrying(json: Json): HarnessEvent {
     reason: textAt(json, 'errorMessage'),
     delayMs: numberAt(json, 'delayMs'),
   };
-}
-
-function dialog(json: Json): Step {
-  if (!DIALOGS.has(textAt(json, 'method'))) return NOTHING;
-  const id = textAt(json, 'id');
-  const line = JSON.stringify({ type: 'extension_ui_response', id, cancelled: true });
-  const text = `An extension asked "${textAt(json, 'title')}"; nobody could answer.`;
-  return { events: [{ type: 'notice', text }], inputs: [{ key: `dialog:${id}`, line }] };
 }

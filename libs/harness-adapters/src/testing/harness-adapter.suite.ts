@@ -5,7 +5,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { TurnErrorKind, TurnSpec } from '../harness-adapter.ts';
+import type { HarnessName, TurnErrorKind, TurnSpec } from '../harness-adapter.ts';
+import { harnessAdapter } from '../registry.ts';
 import {
   CONVERSATION,
   ENDLESS,
@@ -19,6 +20,7 @@ import {
 import { HarnessHome } from './harness-home.ts';
 import { HarnessProcess } from './harness-process.ts';
 import { describeConversations } from './conversation.suite.ts';
+import { describeLive } from './live.suite.ts';
 import { describePrompts } from './prompt.suite.ts';
 
 /** One turn of a real harness with a scripted model takes 1 to 3 s; retries up to 20 s. */
@@ -27,7 +29,7 @@ const TURN_MILLISECONDS_MAX = 90_000;
 const DEAD_URL = 'http://127.0.0.1:9';
 
 export function describeHarnessAdapter(
-  name: string,
+  name: HarnessName,
   factory: () => Promise<HarnessSetting>,
   /** false for the fake harness: nothing can be cut or out of reach. */
   has: { model: boolean } = { model: true },
@@ -84,6 +86,7 @@ export function describeHarnessAdapter(
     if (has.model) describeConnection(bench);
     describeConversations(bench);
     describePrompts(bench);
+    describeLive(bench, harnessAdapter(name).capabilities);
   });
 }
 

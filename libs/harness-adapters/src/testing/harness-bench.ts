@@ -2,6 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HarnessAdapter, TurnSpec } from '../harness-adapter.ts';
+import { diskConversationFiles } from './disk-conversation-files.ts';
 import type { HarnessHome } from './harness-home.ts';
 import type { FinishedTurn, HarnessProcess } from './harness-process.ts';
 
@@ -10,6 +11,8 @@ export interface ScriptedModel {
   url: string;
   /** Texts of the person in the newest request that offered tools; empty before one. */
   newestUserTexts(): string[];
+  /** What people said and what tools gave, in every request that offered tools. */
+  sentTexts(): string[];
   hasRequests(): boolean;
 }
 
@@ -73,6 +76,32 @@ export async function pidOf(home: HarnessHome): Promise<number> {
 /** What the model was sent as the newest message; for the fake harness what was written. */
 export function sentText(setting: HarnessSetting, written: string): string {
   return setting.scripted ? (setting.scripted.newestUserTexts().at(-1) ?? '') : written;
+}
+
+/**
+ * What reached the model in this HOME's turns: people's words and the results of tools. The fake
+ * harness keeps them in its conversation.
+ */
+export async function sentTexts({ setting, home }: HarnessBench): Promise<string[]> {
+  return setting.scripted?.sentTexts() ?? keptTexts(home, ['user', 'result', 'answer']);
+}
+
+/** The messages of people as the newest request held them. */
+export async function newestUserTexts({ setting, home }: HarnessBench): Promise<string[]> {
+  return setting.scripted?.newestUserTexts() ?? keptTexts(home, ['user']);
+}
+
+async function keptTexts(home: HarnessHome, types: string[]): Promise<string[]> {
+  const texts: string[] = [];
+  for (const path of await diskConversationFiles.list(join(home.home, '.fake-harness/sessions'))) {
+    const text = await readFile(path, 'utf8');
+    const entries = text.split('\n').filter((line) => line !== '');
+    for (const line of entries) {
+      const { type, ...entry } = JSON.parse(line);
+      if (types.includes(type)) texts.push(entry.text ?? entry.output ?? JSON.stringify(entry));
+    }
+  }
+  return texts;
 }
 
 export async function isGone(pid: number): Promise<boolean> {

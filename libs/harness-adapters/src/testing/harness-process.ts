@@ -4,9 +4,11 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type {
+  Answer,
   HarnessAdapter,
   HarnessEvent,
   ProtocolInput,
+  ProtocolStep,
   TurnProtocol,
   TurnResult,
   TurnSpec,
@@ -15,11 +17,16 @@ import type {
 /** End of stderr that is kept, in characters. */
 const STDERR_CHARACTERS_MAX = 16 * 1024;
 
+/** Something a person did to the running turn; a restarted service tells it again. */
+export type PersonsInput = (protocol: TurnProtocol) => ProtocolStep;
+
 export interface FinishedTurn {
   result: TurnResult;
   events: HarnessEvent[];
   /** Keys of what was written, in order. */
   keys: string[];
+  /** In the order in which they came; the interrupt, too. */
+  people: PersonsInput[];
   stdout: string[];
   stderr: string;
   exit: { code: number | null; signal: string | null };
@@ -31,6 +38,7 @@ export class HarnessProcess {
   readonly #protocol: TurnProtocol;
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #written = new Set<string>();
+  readonly #people: PersonsInput[] = [];
   readonly #stdout: string[] = [];
   readonly #watchers = new Set<(event: HarnessEvent) => void>();
   #ended: TurnResult | null = null;
@@ -97,16 +105,41 @@ export class HarnessProcess {
   }
 
   interrupt(): void {
-    this.#send(this.#protocol.interrupt());
+    this.#person((protocol) => ({ events: [], inputs: protocol.interrupt() }));
+  }
+
+  steer(messageId: string, text: string): void {
+    this.#person((protocol) => protocol.steer({ messageId, text }));
+  }
+
+  withdraw(messageId: string): void {
+    this.#person((protocol) => protocol.withdraw(messageId));
+  }
+
+  answer(askId: string, answer: Partial<Answer>): void {
+    const whole: Answer = { verdict: 'allow', answers: {}, reason: '', ...answer };
+    this.#person((protocol) => protocol.answer(askId, whole));
+  }
+
+  defer(): void {
+    this.#person((protocol) => protocol.defer());
   }
 
   kill(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
 
+  #person(input: PersonsInput): void {
+    this.#people.push(input);
+    this.#take(input(this.#protocol));
+  }
+
   #line(line: string): void {
     this.#stdout.push(line);
-    const { events, inputs } = this.#protocol.line(line);
+    this.#take(this.#protocol.line(line));
+  }
+
+  #take({ events, inputs }: ProtocolStep): void {
     for (const event of events) {
       this.events.push(event);
       if (event.type === 'ended') this.#ended = event.result;
@@ -130,9 +163,27 @@ export class HarnessProcess {
       result: this.#ended ?? this.#protocol.exited(exit, this.#stderr),
       events: this.events,
       keys: [...this.#written],
+      people: this.#people,
       stdout: this.#stdout,
       stderr: this.#stderr,
       exit,
     };
   }
+}
+
+/** What a restarted service would say and write: everything a person did first, then the lines. */
+export function replayTurn(
+  protocol: TurnProtocol,
+  turn: FinishedTurn,
+): { events: HarnessEvent[]; keys: string[] } {
+  const steps: ProtocolStep[] = [{ events: [], inputs: protocol.open() }];
+  for (const input of turn.people) steps.push(input(protocol));
+  for (const line of turn.stdout) {
+    const step = protocol.line(line);
+    steps.push(step);
+    const isEnd = step.events.some((event) => event.type === 'ended');
+    if (isEnd) steps.push({ events: [], inputs: protocol.close() });
+  }
+  const keys = steps.flatMap(({ inputs }) => inputs.map(({ key }) => key));
+  return { events: steps.flatMap(({ events }) => events), keys: [...new Set(keys)] };
 }

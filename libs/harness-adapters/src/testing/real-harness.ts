@@ -7,7 +7,7 @@ import type { HarnessSetting, ScriptedModel } from './harness-bench.ts';
 /** What the suite needs of a model server's log; the tool of that name gives it. */
 export interface ModelLog {
   url: string;
-  requests(): { tools: number; userTexts: string[] }[];
+  requests(): { tools: number; userTexts: string[]; toolResults: string[] }[];
 }
 
 const HANGAR = join(import.meta.dirname, '../../../../.hangar');
@@ -31,10 +31,13 @@ export async function realHarness(
 }
 
 function scriptedModel(log: ModelLog): ScriptedModel {
-  const asked = (): { userTexts: string[] }[] => log.requests().filter(({ tools }) => tools > 0);
+  const asked = (): ReturnType<ModelLog['requests']> =>
+    log.requests().filter(({ tools }) => tools > 0);
   return {
     url: log.url,
     newestUserTexts: () => asked().at(-1)?.userTexts ?? [],
+    sentTexts: () =>
+      asked().flatMap(({ userTexts, toolResults }) => [...userTexts, ...toolResults]),
     hasRequests: () => asked().length > 0,
   };
 }
