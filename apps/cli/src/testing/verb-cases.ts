@@ -350,7 +350,7 @@ export const VERB_CASES: VerbCase[] = [
             version: '2.1.0',
             capabilities: { choosesId: true, steer: true, withdraw: false, someNewThing: true },
           },
-          { name: 'fake', version: null, capabilities: { choosesId: true, steer: false } },
+          { name: 'pi', version: '1.1.0', capabilities: { choosesId: true, steer: false } },
         ],
       },
     },

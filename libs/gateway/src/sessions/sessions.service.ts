@@ -187,7 +187,7 @@ export class SessionsService {
       answered_by: caller.owner,
     };
     const { version } = await this.#command(caller, id, 'AnswerCard', data);
-    return this.#accepted(caller, id, outcome.atRest(version), wait);
+    return this.#accepted(caller, id, outcome.answeredCard(version), wait);
   }
 
   async permissions(

@@ -35,11 +35,7 @@ const words = ({ capabilities }: HarnessDocument, can: boolean): string =>
 
 const COLUMNS: Column<HarnessDocument>[] = [
   { title: 'HARNESS', show: (row) => row.name, tone: () => 'strong' },
-  {
-    title: 'VERSION',
-    show: (row) => row.version ?? "hangar's own",
-    value: (row) => row.version ?? '',
-  },
+  { title: 'VERSION', show: (row) => row.version ?? '' },
   { title: 'CAN', show: (row) => words(row, true), shrinks: true },
   { title: 'CANNOT', show: (row) => words(row, false), shrinks: true },
 ];
