@@ -8,7 +8,7 @@ import { objectTypes } from './roots.ts';
 import { runProcess } from './run-process.ts';
 import { cleanEnvironment, writeShadowRefs } from './shadow.ts';
 import { ToolError } from './tool-error.ts';
-import { listTree, pathsUnlike, type TreeList } from './tree-list.ts';
+import { listTree, listTreeLike, pathsUnlike, type TreeList } from './tree-list.ts';
 
 /**
  * Checked while objects are taken in. Old histories have harmless flaws that must not make a session
@@ -70,9 +70,11 @@ export async function fetchObjects(
     repository.refs.map((ref) => ref.id),
   );
   writeShadowRefs(shadow, [...repository.refs.filter((ref) => known.has(ref.id)), ...bases]);
-  if (cut === null) await fetchBundle(context, bundle);
-  else await unpackCutBundle(context, bundle);
-  const indexTree = await demandObjects(context, state);
+  const [base] = await Promise.all([
+    listBase(context, prerequisites),
+    cut === null ? fetchBundle(context, bundle) : unpackCutBundle(context, bundle),
+  ]);
+  const indexTree = await demandObjects(context, state, base);
   if (cut !== null) {
     losses.push({
       reason: `the base commit ${cut} is gone from the remote: history before it is cut (shallow)`,
@@ -216,8 +218,31 @@ function appendShallow(context: RestoreContext, ids: readonly string[]): void {
   }
 }
 
+/** The tree that most of the checkpoint is, listed while its bundle is fetched. */
+async function listBase(
+  { shadow }: RestoreContext,
+  [tree]: readonly string[],
+): Promise<CheckedTree | null> {
+  if (tree === undefined) return null;
+  const directories: string[] = [];
+  const listed = listTree(shadow, tree, (path) => directories.push(path));
+  // One that is not whole may have the missing parts in the bundle.
+  return listed.then(
+    (files) => ({ tree, files, directories }),
+    () => null,
+  );
+}
+
+interface CheckedTree extends TreeList {
+  directories: string[];
+}
+
 /** The trees the next steps rest on, with everything below them. */
-async function demandObjects(context: RestoreContext, state: GitState): Promise<TreeList> {
+async function demandObjects(
+  context: RestoreContext,
+  state: GitState,
+  base: CheckedTree | null,
+): Promise<TreeList> {
   const { shadow } = context;
   const wanted = [state.trees.worktree, state.trees.index];
   if (state.head.id !== null) wanted.push(state.head.id);
@@ -226,8 +251,13 @@ async function demandObjects(context: RestoreContext, state: GitState): Promise<
     if (!types.has(id)) throw new ToolError('corrupt', `the bundle lacks the object ${id}`);
   }
   const tree = state.trees.index;
-  const directories: string[] = [];
-  const files = await listTree(shadow, tree, (path) => directories.push(path)).catch(notWhole);
+  const directories = base?.directories ?? [];
+  const onDirectory = (path: string): void => void directories.push(path);
+  const files = await (
+    base === null
+      ? listTree(shadow, tree, onDirectory)
+      : listTreeLike(shadow, base, tree, onDirectory)
+  ).catch(notWhole);
   refuseHostile([...directories, ...files.map((file) => file.path)]);
   const index = { tree, files };
   if (state.head.id === null) return index;

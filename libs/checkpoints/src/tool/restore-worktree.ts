@@ -26,17 +26,22 @@ const SECOND = 1_000_000_000;
 export async function restoreWorktree(
   context: RestoreContext,
   state: GitState,
-  found: { indexTree: TreeList; isSettled: boolean },
+  found: { indexTree: TreeList; isEmpty: boolean },
   hooks: RestoreHooks,
 ): Promise<{ proof: boolean }> {
   const { shadow, work, parts } = context;
+  const { isEmpty } = found;
   openDirectories(work, state);
-  const checkout = await shadow.git(['read-tree', '--reset', '-u', state.trees.worktree]);
+  const [checkout, tree] = await Promise.all([
+    shadow.git(['read-tree', '--reset', '-u', state.trees.worktree]),
+    listTreeLike(shadow, found.indexTree, state.trees.worktree),
+  ]);
   if (checkout.status !== 0) {
     const line = checkout.message.split('\n').find((text) => text !== '') ?? '';
     throw new ToolError('refused', `the work tree cannot be written: ${line}`);
   }
   await hooks.onStep?.('tracked');
+  if (isEmpty) trustTimes(shadow);
   const proof = await proveWorktree(context);
   const kept = new Set<string>();
   const note = (paths: Iterable<string>): void => {
@@ -49,19 +54,27 @@ export async function restoreWorktree(
     note(entries.map((entry) => entry.path));
   }
   await hooks.onStep?.('untracked');
-  const tree = await listTreeLike(shadow, found.indexTree, state.trees.worktree);
-  const nested = new Set(state.nested_repositories);
-  const listing = listUntracked(shadow);
-  listing.catch(() => undefined);
   const hasLargeFiles = hasPart(parts, 'lfs') || state.large_files.length > 0;
   // While git looks for what is left over; what goes then changes the times of directories only.
-  if (!hasLargeFiles) restoreFiles(context, state, tree, found.isSettled);
-  await removeLeftovers(context, tree, { kept, nested, proof, listing });
+  const cleaning = isEmpty ? null : removeLeftovers(context, state, { tree, kept, proof });
+  cleaning?.catch(() => undefined);
+  if (!hasLargeFiles) restoreFiles(context, state, tree, isEmpty);
+  await cleaning;
   if (hasLargeFiles) {
     await restoreLargeFiles(context, state);
-    restoreFiles(context, state, tree, found.isSettled);
+    restoreFiles(context, state, tree, isEmpty);
   }
   return { proof };
+}
+
+/**
+ * git alone has written these files, and its index after them: none of those that are as young as
+ * the index can have changed since, and none need be read to see it.
+ */
+function trustTimes(shadow: Shadow): void {
+  const index = toFs(indexOf(shadow));
+  const seconds = Math.floor(lstatSync(index).mtimeMs / 1000) + 1;
+  utimesSync(index, seconds, seconds);
 }
 
 /** A second restore meets directories whose recorded modes forbid writing. */
@@ -100,20 +113,17 @@ export const toEntry = (file: TreeFile): IndexEntry => ({
 /** What the environment's set-up left and no ignore rule covers goes; ignored files stay. */
 async function removeLeftovers(
   context: RestoreContext,
-  tree: readonly TreeFile[],
-  found: {
-    kept: ReadonlySet<string>;
-    nested: ReadonlySet<string>;
-    proof: boolean;
-    listing: ReturnType<typeof listUntracked>;
-  },
+  state: GitState,
+  found: { tree: readonly TreeFile[]; kept: ReadonlySet<string>; proof: boolean },
 ): Promise<void> {
   const { shadow, work } = context;
-  const { kept, nested, proof, listing } = found;
+  const { tree, kept, proof } = found;
+  const nested = new Set(state.nested_repositories);
+  const listing = await listUntracked(shadow);
   const entries = tree.map(toEntry);
   // Proven files need no second look: only what is around them does.
   const tracked = proof ? scanProven(work, entries) : scanTracked(work, entries, 0);
-  const left = await scanUntracked(shadow, tracked, await listing);
+  const left = await scanUntracked(shadow, tracked, listing);
   for (const path of [...left.files, ...left.emptyDirectories]) {
     if (!kept.has(path)) removePath(work, path, tracked.directories, kept);
   }
@@ -188,11 +198,11 @@ function restoreFiles(
   context: RestoreContext,
   state: GitState,
   tree: readonly TreeFile[],
-  isSettled: boolean,
+  isEmpty: boolean,
 ): void {
   restoreModes(context.work, state);
   // git made every file itself, with this mask: 644 and 755 are right already.
-  restoreTimes(context, state, tree, { modes: !isSettled || process.umask() !== PLAIN_MASK });
+  restoreTimes(context, state, tree, { modes: !isEmpty || process.umask() !== PLAIN_MASK });
 }
 
 const PLAIN_MASK = 0o022;

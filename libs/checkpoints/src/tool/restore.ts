@@ -13,7 +13,7 @@ import { fetchObjects } from './restore-objects.ts';
 import { restoreRefs } from './restore-refs.ts';
 import { restoreState, restoreInfoFiles } from './restore-state.ts';
 import { restoreWorktree } from './restore-worktree.ts';
-import { seedIndex } from './seed-index.ts';
+import { isWithoutFiles, seedIndex } from './seed-index.ts';
 import { initRepository } from './init-repository.ts';
 
 /** What the steps of a restore share. */
@@ -105,12 +105,13 @@ async function restoreRepository(
   await hooks.onStep?.('objects');
   const fetching = fetchObjects(context, state);
   fetching.catch(() => undefined);
+  const isEmpty = isWithoutFiles(context);
   // While git works: both take about the same time.
-  const isSettled = seedIndex(context);
+  if (!isEmpty) seedIndex(context);
   const { cutHistory, indexTree } = await fetching;
   await hooks.onStep?.('worktree');
   restoreInfoFiles(context, state);
-  const worktree = await restoreWorktree(context, state, { indexTree, isSettled }, hooks);
+  const worktree = await restoreWorktree(context, state, { indexTree, isEmpty }, hooks);
   await hooks.onStep?.('index');
   const indexProof = await restoreIndex(context, state, indexTree);
   await hooks.onStep?.('refs');
