@@ -10,7 +10,8 @@ import {
 import { joinPath, parentOf, splitNul, toBytes, toFs, toReport, toText } from './byte-path.ts';
 import { extractPart, hasPart } from './extract.ts';
 import type { GitState } from './git-state.ts';
-import { MODE_GITLINK, ZERO_STAT, type IndexEntry } from './index-file.ts';
+import { readStat } from './cached-stat.ts';
+import { MODE_GITLINK, ZERO_STAT, type CachedStat, type IndexEntry } from './index-file.ts';
 import { restoreNested } from './restore-nested.ts';
 import type { RestoreContext, RestoreHooks } from './restore.ts';
 import { runProcess } from './run-process.ts';
@@ -28,7 +29,7 @@ export async function restoreWorktree(
   state: GitState,
   found: { indexTree: TreeList; isEmpty: boolean },
   hooks: RestoreHooks,
-): Promise<{ proof: boolean }> {
+): Promise<{ proof: boolean; stats: ReadonlyMap<string, CachedStat> }> {
   const { shadow, work, parts } = context;
   const { isEmpty } = found;
   openDirectories(work, state);
@@ -58,13 +59,10 @@ export async function restoreWorktree(
   // While git looks for what is left over; what goes then changes the times of directories only.
   const cleaning = isEmpty ? null : removeLeftovers(context, state, { tree, kept, proof });
   cleaning?.catch(() => undefined);
-  if (!hasLargeFiles) restoreFiles(context, state, tree, isEmpty);
+  const stats = hasLargeFiles ? null : restoreFiles(context, state, tree, isEmpty);
   await cleaning;
-  if (hasLargeFiles) {
-    await restoreLargeFiles(context, state);
-    restoreFiles(context, state, tree, isEmpty);
-  }
-  return { proof };
+  if (hasLargeFiles) await restoreLargeFiles(context, state);
+  return { proof, stats: stats ?? restoreFiles(context, state, tree, isEmpty) };
 }
 
 /**
@@ -199,10 +197,10 @@ function restoreFiles(
   state: GitState,
   tree: readonly TreeFile[],
   isEmpty: boolean,
-): void {
+): Map<string, CachedStat> {
   restoreModes(context.work, state);
   // git made every file itself, with this mask: 644 and 755 are right already.
-  restoreTimes(context, state, tree, { modes: !isEmpty || process.umask() !== PLAIN_MASK });
+  return restoreTimes(context, state, tree, { modes: !isEmpty || process.umask() !== PLAIN_MASK });
 }
 
 const PLAIN_MASK = 0o022;
@@ -217,19 +215,20 @@ function restoreModes(work: string, state: GitState): void {
   }
 }
 
-/** Node sets times with a resolution of 238 ns (a double). */
+/** Node sets times with a resolution of 238 ns (a double). Returns what the index has to say. */
 function restoreTimes(
   context: RestoreContext,
   state: GitState,
   tree: readonly TreeFile[],
   wanted: { modes: boolean },
-): void {
+): Map<string, CachedStat> {
   const { work, losses } = context;
+  const stats = new Map<string, CachedStat>();
   const files = tree.filter((file) => file.mode !== MODE_GITLINK);
   const { seconds, nanos } = state.times;
   if (files.length !== seconds.length) {
     losses.push({ reason: 'the recorded times do not fit the files: they were left as they are' });
-    return;
+    return stats;
   }
   const odd = new Map(state.modes);
   files.forEach((file, number) => {
@@ -240,6 +239,8 @@ function restoreTimes(
         chmodSync(full, file.mode & 0o777);
       }
       lutimesSync(full, time, time);
+      const stat = readStat(work, file.path);
+      if (stat !== null) stats.set(file.path, stat);
     } catch (error) {
       losses.push({
         path: toReport(file.path),
@@ -247,6 +248,7 @@ function restoreTimes(
       });
     }
   });
+  return stats;
 }
 
 /** Run last of all file work: writing into a directory changes its time. */

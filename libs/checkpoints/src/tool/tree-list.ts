@@ -66,11 +66,7 @@ export async function listTreeLike(
   return [...files.values()].sort(byPath);
 }
 
-/** Paths that `tree` has otherwise than `known`, directories included. */
-export async function pathsUnlike(
-  shadow: Shadow,
-  known: TreeList,
-  tree: string,
-): Promise<string[]> {
-  return splitNul(await gitOrThrow(shadow, [...DIFF, '-t', '--name-only', known.tree, tree]));
+/** Paths that `tree` has otherwise than the tree `known`, directories included. */
+export async function pathsUnlike(shadow: Shadow, known: string, tree: string): Promise<string[]> {
+  return splitNul(await gitOrThrow(shadow, [...DIFF, '-t', '--name-only', known, tree]));
 }
