@@ -33,14 +33,14 @@ export async function restoreWorktree(
   const { shadow, work, parts } = context;
   const { isEmpty } = found;
   openDirectories(work, state);
-  const [checkout, tree] = await Promise.all([
-    shadow.git(['read-tree', '--reset', '-u', state.trees.worktree]),
-    listTreeLike(shadow, found.indexTree, state.trees.worktree),
-  ]);
+  const listing = listTreeLike(shadow, found.indexTree, state.trees.worktree);
+  listing.catch(() => undefined);
+  const checkout = await shadow.git(['read-tree', '--reset', '-u', state.trees.worktree]);
   if (checkout.status !== 0) {
     const line = checkout.message.split('\n').find((text) => text !== '') ?? '';
     throw new ToolError('refused', `the work tree cannot be written: ${line}`);
   }
+  const tree = await listing;
   await hooks.onStep?.('tracked');
   if (isEmpty) trustTimes(shadow);
   const proof = await proveWorktree(context);
