@@ -59,6 +59,7 @@ export const requestSandbox =
           branch: s.branch,
           cwd: s.cwd,
           purpose: resume ? 'resume' : 'start',
+          ...(s.checkpoints.length > 0 ? { has_checkpoint: true } : {}),
           requested_at: now,
         },
       },
