@@ -1,7 +1,7 @@
 import { openBlobStore } from '@hangar/blob-stores/open';
 import { createCheckpointStore, exportCheckpoint } from '@hangar/checkpoints';
 import { startGateway } from '@hangar/gateway';
-import { HARNESS_NAMES } from '@hangar/harness-adapters';
+import { HARNESS_NAMES, harnessAdapter, harnessPackage } from '@hangar/harness-adapters';
 import { connectLog } from '@hangar/messaging';
 import { createRemoteSandboxIo } from '@hangar/sandbox-drivers/remote';
 import {
@@ -42,7 +42,14 @@ export async function startGatewayService(config: Config, options: StartOptions)
     bootstrapToken: config.token,
     sandboxIo: io,
     checkpointExport: (sessionId, checkpointId) => exportCheckpoint(store, sessionId, checkpointId),
-    settings: { ...config, harnesses: HARNESS_NAMES },
+    settings: {
+      ...config,
+      harnesses: HARNESS_NAMES.map((name) => ({
+        name,
+        version: harnessPackage(name)?.version ?? null,
+        capabilities: { ...harnessAdapter(name).capabilities },
+      })),
+    },
     onError: options.onError,
   });
   return {

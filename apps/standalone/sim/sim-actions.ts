@@ -176,7 +176,11 @@ function send(world: SimWorld, random: Random): SessionCommand {
     : `msg-${(world.messages.length + 1).toString(16).padStart(8, '0')}`;
   if (!isAgain) world.messages.push(message_id);
   const mode = MODES[Math.floor(random() * MODES.length)] ?? 'auto';
-  return { type: 'SendMessage', now: world.now(), data: { message_id, text: 'do it', mode } };
+  return {
+    type: 'SendMessage',
+    now: world.now(),
+    data: { message_id, text: 'do it', mode, steers: false },
+  };
 }
 
 const plain =

@@ -14,6 +14,11 @@ export type CheckpointPart = Wire<common.CheckpointPart>;
 export type Omission = Wire<common.Omission>;
 export type ContinuityPart = Wire<common.ContinuityPart>;
 export type Continuity = Wire<common.Continuity>;
+export type Ask = Wire<common.Ask>;
+export type Answer = Wire<common.Answer>;
+export type AnsweredAsk = Wire<common.AnsweredAsk>;
+export type Permissions = Wire<common.Permissions>;
+export type PermissionRule = Wire<common.PermissionRule>;
 
 /** Each event's payload by its name; names are unique in the repository. */
 export interface SessionEvents {
@@ -22,6 +27,9 @@ export interface SessionEvents {
   IdleMinutesChanged: Wire<session.IdleMinutesChanged>;
   MessageQueued: Wire<session.MessageQueued>;
   MessageDelivered: Wire<session.MessageDelivered>;
+  SteerRequested: Wire<session.SteerRequested>;
+  MessageReturned: Wire<session.MessageReturned>;
+  TakeBackRequested: Wire<session.TakeBackRequested>;
   MessageTakenBack: Wire<session.MessageTakenBack>;
   MessageFailed: Wire<session.MessageFailed>;
   SandboxRequested: Wire<session.SandboxRequested>;
@@ -34,6 +42,7 @@ export interface SessionEvents {
   TurnRequested: Wire<session.TurnRequested>;
   TurnStarted: Wire<session.TurnStarted>;
   TurnCancelRequested: Wire<session.TurnCancelRequested>;
+  DeferRequested: Wire<session.DeferRequested>;
   TurnFinished: Wire<session.TurnFinished>;
   CheckpointDue: Wire<session.CheckpointDue>;
   CheckpointRecorded: Wire<session.CheckpointRecorded>;
@@ -54,6 +63,8 @@ export interface SessionEvents {
   SessionDeleted: Wire<session.SessionDeleted>;
   AttentionRaised: Wire<session.AttentionRaised>;
   AttentionCleared: Wire<session.AttentionCleared>;
+  CardAnswered: Wire<session.CardAnswered>;
+  PermissionsChanged: Wire<session.PermissionsChanged>;
 }
 
 export interface SandboxEvents {
@@ -88,6 +99,14 @@ export interface RunEvents {
   RunRequested: Wire<run.RunRequested>;
   RunStarted: Wire<run.RunStarted>;
   RunMessageDelivered: Wire<run.RunMessageDelivered>;
+  RunSteerRequested: Wire<run.RunSteerRequested>;
+  RunWithdrawRequested: Wire<run.RunWithdrawRequested>;
+  RunMessageReturned: Wire<run.RunMessageReturned>;
+  RunAsked: Wire<run.RunAsked>;
+  RunAskClosed: Wire<run.RunAskClosed>;
+  RunAnswerGiven: Wire<run.RunAnswerGiven>;
+  RunDeferRequested: Wire<run.RunDeferRequested>;
+  RunToolDecided: Wire<run.RunToolDecided>;
   RunCancelRequested: Wire<run.RunCancelRequested>;
   RunFinished: Wire<run.RunFinished>;
   RunFailed: Wire<run.RunFailed>;

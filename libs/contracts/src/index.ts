@@ -17,6 +17,9 @@ export {
   type AccessEvent,
   type AccessEvents,
   type Aggregate,
+  type Answer,
+  type AnsweredAsk,
+  type Ask,
   type AnyEvent,
   type CheckpointEvent,
   type CheckpointEvents,
@@ -29,6 +32,8 @@ export {
   type EventName,
   type EventOf,
   type Omission,
+  type PermissionRule,
+  type Permissions,
   type RunEvent,
   type RunEvents,
   type SandboxEvent,
@@ -66,6 +71,9 @@ export {
   IDEMPOTENCY_KEY_DAYS,
   SECRET_BYTES_MAX,
   TITLE_CHARACTERS_MAX,
+  ANSWER_CHARACTERS_MAX,
+  PERMISSION_RULES_MAX,
+  TAKE_BACK_SECONDS_MAX,
 } from './limits.ts';
 export {
   NAME_CHARACTERS_MAX,
@@ -143,6 +151,7 @@ export {
 } from './api/session-document.ts';
 export {
   type CreateSession,
+  type CreateSessionInput,
   type ListSessionsQuery,
   type MessageReceipt,
   type RenameSession,
@@ -209,4 +218,29 @@ export {
   verifyDocumentSchema,
   verifyQuerySchema,
 } from './api/audit.ts';
+export {
+  type ActivityDelta,
+  type ActivityItem,
+  type ActivityQuery,
+  type AnswerCardBody,
+  type AnswerCardInput,
+  type DecisionDocument,
+  type DecisionsQuery,
+  type HarnessDocument,
+  type PermissionsDocument,
+  type PermissionsInput,
+  activityCursorSchema,
+  activityDeltaSchema,
+  activityItemSchema,
+  activityPageSchema,
+  activityQuerySchema,
+  answerCardSchema,
+  cardIdSchema,
+  decisionPageSchema,
+  decisionSchema,
+  decisionsQuerySchema,
+  harnessListSchema,
+  harnessSchema,
+  permissionsSchema,
+} from './api/live-work.ts';
 export * as sandboxData from './gen/hangar/sandbox/v1/data_pb.ts';

@@ -30,3 +30,9 @@ export const IDEMPOTENCY_KEY_CHARACTERS_MAX = 200;
 export const IDEMPOTENCY_KEY_DAYS = 7;
 /** Of an exec's body: stdin as base64 or escaped JSON is larger than its bytes. */
 export const EXEC_BODY_BYTES_MAX = 8 * 1024 * 1024;
+/** Of one answer to a card, and of a reason. */
+export const ANSWER_CHARACTERS_MAX = 16_000;
+export const PERMISSION_RULES_MAX = 100;
+export const PERMISSION_PATTERN_CHARACTERS_MAX = 500;
+/** How long a take-back waits for the harness to say who has the message. */
+export const TAKE_BACK_SECONDS_MAX = 10;

@@ -14,18 +14,24 @@ type Value<T> =
 
 type Fields<M> = Exclude<keyof M, '$typeName' | '$unknown'>;
 
+/**
+ * Messages that are `optional` in the contract. The generated types cannot tell: every message
+ * field has presence there; `requirePresent` asks the descriptor.
+ */
+type OptionalMessage = 'asked' | 'answered' | 'permissions';
+
 /** Fields without a value may be left out only where the contract says `optional`. */
 type Optional<M> = {
   [K in Fields<M>]-?: undefined extends M[K]
     ? NonNullable<M[K]> extends Message<string>
-      ? never
+      ? K & OptionalMessage
       : K
     : never;
 }[Fields<M>];
 
 /**
  * The JSON form of a proto message, exactly as it is in the log, on the bus and in SSE:
- * snake_case names, every field present unless it is `optional`; message fields are required.
+ * snake_case names, every field present unless it is `optional`.
  */
 export type Wire<M> = {
   [K in Exclude<Fields<M>, Optional<M>> as Snake<K & string>]: Value<NonNullable<M[K]>>;
@@ -48,7 +54,7 @@ export function validateWire(schema: DescMessage, json: unknown): void {
 function requirePresent(schema: DescMessage, json: Record<string, unknown>, path: string): void {
   for (const field of schema.fields) {
     const value = json[field.name];
-    const optional = field.fieldKind === 'scalar' && field.presence === 1;
+    const optional = field.proto.proto3Optional;
     if (value === undefined) {
       if (optional) continue;
       throw new HangarError('internal', `${path}.${field.name} is missing from the event`);

@@ -1,5 +1,7 @@
 import { Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
+import { ActivityController } from './activity/activity.controller.ts';
+import { ActivityService } from './activity/activity.service.ts';
 import { AuditController } from './audit/audit.controller.ts';
 import { AuditService } from './audit/audit.service.ts';
 import { AccessGuard, TOKEN_RESOLVER } from './auth/access.guard.ts';
@@ -9,6 +11,7 @@ import { SandboxCallsService } from './checkpoints/sandbox-calls.service.ts';
 import { EnvironmentsController } from './environments/environments.controller.ts';
 import { EnvironmentsService } from './environments/environments.service.ts';
 import type { GatewayParts } from './gateway.parts.ts';
+import { HarnessesController } from './harnesses/harnesses.controller.ts';
 import { LimitsController } from './limits/limits.controller.ts';
 import { LimitsService } from './limits/limits.service.ts';
 import { LiveController } from './live/live.controller.ts';
@@ -23,12 +26,14 @@ import { TokensService } from './tokens/tokens.service.ts';
 /** Every controller of the API; a spec holds each of their routes to a scope. */
 export const CONTROLLERS = [
   SessionsController,
+  ActivityController,
   CheckpointsController,
   LiveController,
   EnvironmentsController,
   SecretsController,
   TokensController,
   LimitsController,
+  HarnessesController,
   AuditController,
 ];
 
@@ -40,6 +45,7 @@ export class GatewayModule {
       { provide: SessionsService, useValue: parts.sessions },
       { provide: SandboxCallsService, useValue: parts.sandboxCalls },
       { provide: LiveService, useValue: parts.live },
+      { provide: ActivityService, useValue: parts.activity },
       { provide: EnvironmentsService, useValue: parts.environments },
       { provide: SecretsService, useValue: parts.secrets },
       { provide: TokensService, useValue: parts.tokens },

@@ -1,7 +1,14 @@
-import { createCommandClient, type LogConnection, type Projector } from '@hangar/messaging';
+import {
+  createActivityLog,
+  createCommandClient,
+  type LogConnection,
+  type Projector,
+} from '@hangar/messaging';
+
 import type { SandboxIo } from '@hangar/sandbox-drivers';
 import { systemClock, TokenStore, type Vault } from '@hangar/service-kit';
 import type { DataSource } from 'typeorm';
+import { ActivityService } from './activity/activity.service.ts';
 import { AuditService } from './audit/audit.service.ts';
 import { AccessLog } from './auth/access-log.ts';
 import type { TokenResolver } from './auth/access.guard.ts';
@@ -13,7 +20,7 @@ import { Idempotency } from './idempotency/idempotency.ts';
 import { LimitsService } from './limits/limits.service.ts';
 import { EventOwners } from './live/event.document.ts';
 import { LiveService } from './live/live.service.ts';
-import { LogSignal } from './live/log-signal.ts';
+import { Signal } from './live/signal.ts';
 import { SecretsService } from './secrets/secrets.service.ts';
 import { SessionReader } from './sessions/session.reader.ts';
 import { SessionsService } from './sessions/sessions.service.ts';
@@ -41,8 +48,9 @@ export interface GatewayDependencies {
 /** The services behind the controllers. */
 export interface GatewayParts {
   tokenResolver: TokenResolver;
-  signal: LogSignal;
+  signal: Signal;
   live: LiveService;
+  activity: ActivityService;
   sessions: SessionsService;
   sandboxCalls: SandboxCallsService;
   environments: EnvironmentsService;
@@ -62,7 +70,7 @@ export function gatewayParts(
   const { heartbeatMs, slowClientMsMax } = dependencies;
   const { pool } = log;
   const store = log.store(['access']);
-  const signal = new LogSignal(log.wake);
+  const signal = new Signal((announce) => log.wake.subscribe('log', announce));
   const watch = new ViewWatch(projector, signal);
   const commands = new Commands(createCommandClient({ nats: log.nats }));
   const idempotency = new Idempotency(pool, vault);
@@ -77,17 +85,20 @@ export function gatewayParts(
   });
   const now = (): Date => systemClock.now();
   const shared = { commands, watch, idempotency, settings };
+  const live = new LiveService({
+    store,
+    owners,
+    reader,
+    signal,
+    ...(heartbeatMs && { heartbeatMs }),
+    ...(slowClientMsMax && { slowClientMsMax }),
+  });
+  const activity = createActivityLog(pool);
   return {
     tokenResolver: tokens,
     signal,
-    live: new LiveService({
-      store,
-      owners,
-      reader,
-      signal,
-      ...(heartbeatMs && { heartbeatMs }),
-      ...(slowClientMsMax && { slowClientMsMax }),
-    }),
+    live,
+    activity: new ActivityService({ activity, pool, nats: log.nats, reader, live }),
     sessions: new SessionsService({ ...shared, reader, environments }),
     sandboxCalls: new SandboxCallsService({ reader, commands, sandboxIo, checkpointExport }),
     environments: new EnvironmentsService({ ...shared, reader: environments }),

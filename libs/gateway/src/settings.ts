@@ -1,3 +1,4 @@
+import type { HarnessDocument } from '@hangar/contracts';
 import type { Config } from '@hangar/service-kit';
 
 /** The settings that bound what people ask for; `harnesses` are those installed here. */
@@ -11,4 +12,4 @@ export type GatewaySettings = Pick<
   | 'turnMinutes'
   | 'sandboxTtlMinutes'
   | 'maxActiveSessions'
-> & { harnesses: readonly string[] };
+> & { harnesses: readonly HarnessDocument[] };

@@ -131,4 +131,19 @@ describe.each(HARNESS_NAMES)('a recorded live turn of %s', (name) => {
       expect(settled(original.events)).toEqual(expect.arrayContaining(settled(cut.events)));
     }
   });
+
+  it('needs not be told of what it gave back: that may be another turn by now [M4]', () => {
+    const original = asItCame(name);
+    // Without the first message, and without the wish to have it back.
+    const told = original.told.filter((_tell, index) => index !== 2 && index !== 4);
+    const again = toldFirst(name, told, Infinity);
+    const isOfOther = (text: string): boolean => !text.includes('steer-1');
+    expect(again.keys.filter(isOfOther).toSorted()).toEqual(
+      original.keys.filter(isOfOther).toSorted(),
+    );
+    expect(settled(again.events).filter(isOfOther)).toEqual(
+      settled(original.events).filter(isOfOther),
+    );
+    expect(again.keys.filter((key) => !original.keys.includes(key))).toEqual([]);
+  });
 });

@@ -8,6 +8,7 @@ import { createNatsWake } from './jetstream/wake.ts';
 import { createPostgresEventStore } from './postgres/event-store.ts';
 import { migrateEventLog } from './postgres/migrate.ts';
 import { inTransaction } from './postgres/transaction.ts';
+import { ACTIVITY_TABLE } from './activity-log.ts';
 import { PRESENCE_TABLE } from './presence.ts';
 import type { Wake } from './wake.ts';
 
@@ -62,6 +63,7 @@ export async function connectLog(address: LogAddress): Promise<LogConnection> {
     await atFirst(async () => {
       await migrateEventLog(pool);
       await makeTable(pool, PRESENCE_TABLE);
+      await makeTable(pool, ACTIVITY_TABLE);
     });
     nats = await atFirst(() =>
       connect({

@@ -1,3 +1,11 @@
+export {
+  ACTIVITY_TABLE,
+  activitySubject,
+  createActivityLog,
+  type ActivityEntry,
+  type ActivityLog,
+  type ActivityPlace,
+} from './activity-log.ts';
 export { APPEND_EVENTS_MAX, EVENT_BYTES_MAX, type Validate } from './append-request.ts';
 export {
   createCommandClient,

@@ -104,6 +104,10 @@ describe('what sessions tell', () => {
   it.each([
     ['TurnRequested', 'StartRun'],
     ['TurnCancelRequested', 'CancelRun'],
+    ['SteerRequested', 'SteerRun'],
+    ['TakeBackRequested', 'WithdrawMessage'],
+    ['CardAnswered', 'GiveAnswer'],
+    ['DeferRequested', 'DeferRun'],
   ])('%s gives %s', (type, commandType) => {
     const event = fixture(type);
     const [step, ...more] = runPolicy(event, NOW);
@@ -119,7 +123,14 @@ describe('what sessions tell', () => {
     expect(step).toBeDefined();
   });
 
-  const used = ['TurnRequested', 'TurnCancelRequested'];
+  const used = [
+    'TurnRequested',
+    'TurnCancelRequested',
+    'SteerRequested',
+    'TakeBackRequested',
+    'CardAnswered',
+    'DeferRequested',
+  ];
   it.each([...EVENT_SCHEMAS.keys()].filter((type) => !used.includes(type)))(
     '%s is nothing to runs',
     (type) => {

@@ -8,6 +8,7 @@ import type { AnyEvent } from '@hangar/contracts';
 import type { HarnessAdapter } from '@hangar/harness-adapters';
 import {
   causedBy,
+  createActivityLog,
   createConsumer,
   createEffectRunner,
   createRelay,
@@ -17,7 +18,7 @@ import {
 import { eventSubjects } from '@hangar/messaging/jetstream';
 import type { SandboxIo } from '@hangar/sandbox-drivers';
 import { runPolicy } from './run.policy.ts';
-import { EXECUTE, cancelSubject, createRuns } from './run.service.ts';
+import { EXECUTE, createRuns, nudgeSubject } from './run.service.ts';
 import { runVariables, type VariableSources } from './run-variables.ts';
 import { createRunWorker } from './run.worker.ts';
 
@@ -52,9 +53,11 @@ class RunsRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
     const now = this.#options.now ?? (() => new Date());
     const store = log.store(['run']);
     const runs = createRuns(pool, store);
+    const activity = createActivityLog(pool);
     const worker = createRunWorker({
       ...this.#options,
       runs,
+      activity,
       nats,
       now,
       runVariables: (owner, environment) => runVariables(store, this.#options, owner, environment),
@@ -70,13 +73,14 @@ class RunsRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
         onParked: (event, error) => onError(parkedError(event, error)),
         onError,
         handle: async (event, tx) => {
+          if (event.type === 'SessionDeleted')
+            await activity.forget(String(event.data['session_id']));
           for (const { run_id, command } of runPolicy(
             event as unknown as AnyEvent,
             now().toISOString(),
           )) {
             await runs.execute(run_id, command, { meta: causedBy(event, 'runs'), tx });
-            if (command.type === 'CancelRun')
-              tx.onCommit(() => nats.publish(cancelSubject(run_id)));
+            if (command.type !== 'StartRun') tx.onCommit(() => nats.publish(nudgeSubject(run_id)));
           }
         },
       }),

@@ -13,7 +13,7 @@ export function createRuns(pool: pg.Pool, store: EventStore): Runs {
     aggregate: 'run',
     pool,
     store,
-    foldVersion: 1,
+    foldVersion: 2,
     initial: initialState,
     evolve,
     decide,
@@ -26,5 +26,5 @@ export function createRuns(pool: pg.Pool, store: EventStore): Runs {
   });
 }
 
-/** Core NATS subject on which a run's worker is told to stop at once; the log says it for good. */
-export const cancelSubject = (runId: string): string => `hangar.cancel.${runId}`;
+/** Core NATS subject on which a run's worker hears that its log has something new for it. */
+export const nudgeSubject = (runId: string): string => `hangar.nudge.${runId}`;

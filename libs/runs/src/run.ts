@@ -1,4 +1,4 @@
-import type { RunEvent, RunEvents } from '@hangar/contracts';
+import type { Answer, RunEvent, RunEvents } from '@hangar/contracts';
 
 export type RunRequest = RunEvents['RunRequested'];
 
@@ -7,6 +7,17 @@ export interface Run {
   request: RunRequest;
   status: 'requested' | 'started' | 'ended';
   delivered: boolean;
+  /** Messages for the running turn, in the order in which they came [M3]. */
+  messages: {
+    message_id: string;
+    text: string;
+    state: 'offered' | 'wanted_back' | 'delivered' | 'returned';
+  }[];
+  asks: { id: string; open: boolean; answer: Answer | null }[];
+  /** Ids of tool calls whose decision is recorded. */
+  decided: string[];
+  /** Why it shall end on what it asks, once somebody said so [A2]. */
+  deferring: string | null;
   /** Why it shall stop, once somebody said so. */
   cancelling: string | null;
   /** From here the turn's time limit counts, also over a restart of the service. */
@@ -23,6 +34,10 @@ export function evolve(state: RunState, event: RunEvent): RunState {
       request: event.data,
       status: 'requested',
       delivered: false,
+      messages: [],
+      asks: [],
+      decided: [],
+      deferring: null,
       cancelling: null,
       started_at: null,
     };
@@ -31,7 +46,30 @@ export function evolve(state: RunState, event: RunEvent): RunState {
     case 'RunStarted':
       return { ...state, status: 'started', started_at: event.data.started_at };
     case 'RunMessageDelivered':
-      return { ...state, delivered: true };
+      return event.data.message_id === state.request.message_id
+        ? { ...state, delivered: true }
+        : messageIs(state, event.data.message_id, 'delivered');
+    case 'RunSteerRequested': {
+      const { message_id, text } = event.data;
+      return { ...state, messages: [...state.messages, { message_id, text, state: 'offered' }] };
+    }
+    case 'RunWithdrawRequested':
+      return messageIs(state, event.data.message_id, 'wanted_back');
+    case 'RunMessageReturned':
+      return messageIs(state, event.data.message_id, 'returned');
+    case 'RunAsked':
+      return {
+        ...state,
+        asks: [...state.asks, { id: event.data.ask.id, open: true, answer: null }],
+      };
+    case 'RunAnswerGiven':
+      return askIs(state, event.data.ask_id, { answer: event.data.answer });
+    case 'RunAskClosed':
+      return askIs(state, event.data.ask_id, { open: false });
+    case 'RunDeferRequested':
+      return { ...state, deferring: event.data.reason };
+    case 'RunToolDecided':
+      return { ...state, decided: [...state.decided, event.data.call_id].slice(-DECIDED_MAX) };
     case 'RunCancelRequested':
       return { ...state, cancelling: event.data.reason };
     case 'RunFinished':
@@ -39,3 +77,16 @@ export function evolve(state: RunState, event: RunEvent): RunState {
       return { ...state, status: 'ended' };
   }
 }
+
+/** Tool calls of one run that are remembered: a replay of its output names the newest again. */
+const DECIDED_MAX = 10_000;
+
+const messageIs = (run: Run, message_id: string, state: Run['messages'][number]['state']): Run => ({
+  ...run,
+  messages: run.messages.map((m) => (m.message_id === message_id ? { ...m, state } : m)),
+});
+
+const askIs = (run: Run, id: string, change: Partial<Run['asks'][number]>): Run => ({
+  ...run,
+  asks: run.asks.map((ask) => (ask.id === id ? { ...ask, ...change } : ask)),
+});

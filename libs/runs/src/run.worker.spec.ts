@@ -164,7 +164,11 @@ describe('a run that is not wanted any more', () => {
     await bench.start();
     const work = bench.execute();
     await eventually(async () => (await typesOf(bench)).includes('RunMessageDelivered'));
-    bench.cancelOverBus();
+    const now = new Date(bench.clock.nowMs).toISOString();
+    const meta = { actor: 'service:test', cause: null, correlation: 'test' };
+    const command = { type: 'CancelRun' as const, now, data: { reason: 'enough' } };
+    await bench.runs.execute(bench.request.run_id, command, { meta });
+    bench.nudge();
     await work;
     expect(await bench.ended('RunFinished')).toMatchObject({ outcome: 'cancelled' });
   });

@@ -1,6 +1,12 @@
-import { HangarError, deriveUuid, sessionPartId, type SandboxPlace } from '@hangar/contracts';
+import {
+  HangarError,
+  deriveUuid,
+  sessionPartId,
+  type AnsweredAsk,
+  type SandboxPlace,
+} from '@hangar/contracts';
 import type { HarnessAdapter, TurnResult, TurnSpec } from '@hangar/harness-adapters';
-import { metaOfEffect, type LeasedEffect } from '@hangar/messaging';
+import { metaOfEffect, type ActivityLog, type LeasedEffect } from '@hangar/messaging';
 import { isTransientDatabaseError } from '@hangar/messaging/postgres';
 import type { SandboxIo, SandboxRef } from '@hangar/sandbox-drivers';
 import { createRedactor, redactShapes } from '@hangar/service-kit';
@@ -9,13 +15,24 @@ import { conversationFiles } from './conversation-files.ts';
 import type { RunCommand } from './run.decider.ts';
 import type { Runs } from './run.service.ts';
 import type { RunVariables } from './run-variables.ts';
-import type { RunRequest } from './run.ts';
-import { watchForStop } from './stop-watch.ts';
-import { driveTurn, type ProcessEnd, type StopReason } from './turn-process.ts';
+import type { Run, RunRequest } from './run.ts';
+import { watchRun } from './run-watch.ts';
+import { createTimeLimit, type TimeLimit } from './time-limit.ts';
+import { createActivityWriter, type ActivityWriter } from './activity-writer.ts';
+import { ALL_ALLOWED, asksLeave } from './permissions.ts';
+import { createTurnRecorder } from './turn-recorder.ts';
+import {
+  driveTurn,
+  protocolAnswer,
+  type DrivenTurn,
+  type ProcessEnd,
+  type StopReason,
+} from './turn-process.ts';
 import { clip, promptOf } from './turn-text.ts';
 
 export interface WorkerOptions {
   runs: Runs;
+  activity: ActivityLog;
   nats: NatsConnection;
   io: SandboxIo;
   adapter(harness: string): HarnessAdapter;
@@ -62,6 +79,10 @@ class Execution {
   readonly #signal: AbortSignal;
   /** Hides what looks like a secret, and the run's own once they are known [Z2]. */
   #redact: (text: string) => string = redactShapes;
+  readonly #stop = new AbortController();
+  #run: Run | null = null;
+  #driven: DrivenTurn | null = null;
+  #limit: TimeLimit | null = null;
 
   constructor(options: WorkerOptions, effect: LeasedEffect, id: string, signal: AbortSignal) {
     this.#options = options;
@@ -72,16 +93,18 @@ class Execution {
 
   async run(): Promise<void> {
     const { runs } = this.#options;
-    const stop = new AbortController();
-    const watch = watchForStop(this.#options, this.#id, stop);
+    const watch = watchRun(this.#options, this.#id, (run) => this.#onRun(run));
     let place: SandboxPlace | undefined;
     try {
       const { state } = await runs.load(this.#id);
       if (!state || state.status === 'ended') return;
       ({ place } = state.request);
-      if (state.cancelling !== null) stop.abort('cancelled' satisfies StopReason);
-      watch.limit(state);
-      await this.#execute(state.request, state.status === 'started', stop.signal);
+      this.#onRun(state);
+      const end = (): void => this.#stop.abort('timed_out' satisfies StopReason);
+      this.#limit = createTimeLimit(state.request.turn_minutes, this.#options.now, end);
+      const from = state.started_at;
+      this.#limit.start(from === null ? this.#options.now() : new Date(from));
+      await this.#execute(state.request, state.status === 'started');
     } catch (error) {
       this.#signal.throwIfAborted();
       const failure = HangarError.from(error);
@@ -94,10 +117,19 @@ class Execution {
       await this.#finishFailed(failure.message);
     } finally {
       watch.end();
+      this.#limit?.end();
     }
   }
 
-  async #execute(request: RunRequest, wasStarted: boolean, stop: AbortSignal): Promise<void> {
+  /** The newest of what the log says; a turn that is driven hears it at once. */
+  #onRun(run: Run): void {
+    this.#run = run;
+    if (run.cancelling !== null) this.#stop.abort('cancelled' satisfies StopReason);
+    this.#driven?.tell(run);
+  }
+
+  async #execute(request: RunRequest, wasStarted: boolean): Promise<void> {
+    const stop = this.#stop.signal;
     const ref = refOf(request.place);
     const running = await this.#found(ref);
     if (running === null && wasStarted)
@@ -115,13 +147,13 @@ class Execution {
     let spec = conversation === 'native' ? native : handoff;
     await this.#start(adapter, ref, spec);
     await this.#tell({ type: 'MarkStarted', data: { conversation } });
-    let end = await this.#drive(adapter, ref, spec, stop);
+    let end = await this.#drive(adapter, ref, spec, conversation);
     if (conversation === 'native' && isElsewhere(end, spec)) {
       // Exactly one fallback, labelled as what it is [R3].
       conversation = 'handoff';
       spec = handoff;
       await this.#start(adapter, ref, spec);
-      end = await this.#drive(adapter, ref, spec, stop);
+      end = await this.#drive(adapter, ref, spec, conversation);
     }
     await this.#record(end, conversation, spec, stop);
   }
@@ -200,8 +232,9 @@ class Execution {
         : deriveUuid('conversation', this.#id, conversation),
       resume,
       envVars,
-      asksLeave: false,
-      answered: null,
+      asksLeave: asksLeave(request.permissions ?? ALL_ALLOWED),
+      // A conversation that is not there has no question in it: the message says what was answered.
+      answered: resume && request.answered ? answeredOf(request.answered) : null,
     };
   }
 
@@ -220,22 +253,56 @@ class Execution {
     });
   }
 
-  #drive(
+  async #drive(
     adapter: HarnessAdapter,
     ref: SandboxRef,
     spec: TurnSpec,
-    stop: AbortSignal,
+    conversation: Conversation,
   ): Promise<ProcessEnd> {
+    const run = this.#run;
+    if (!run) throw new Error('a run is driven before it was read');
     const expected = spec.resume || adapter.capabilities.choosesId ? spec.conversationId : null;
-    return driveTurn({
-      io: this.#options.io,
-      ref,
-      processId: spec.runId,
-      protocol: adapter.protocol(spec),
-      expectedConversation: expected,
-      onDelivered: () => this.#tell({ type: 'MarkDelivered', data: {} }),
-      stop,
-      signal: this.#signal,
+    const activity = await this.#activity(run.request, conversation);
+    const protocol = adapter.protocol(spec);
+    const record = createTurnRecorder({
+      request: run.request,
+      redact: this.#redact,
+      limit: this.#limit,
+      now: this.#options.now,
+      tell: (command) => this.#tell(command),
+    });
+    this.#driven = driveTurn(
+      {
+        io: this.#options.io,
+        ref,
+        processId: spec.runId,
+        protocol,
+        expectedConversation: expected,
+        record,
+        onSaid: (event) => activity.say(event),
+        stop: this.#stop.signal,
+        signal: this.#signal,
+      },
+      run,
+    );
+    try {
+      return await this.#driven.end;
+    } finally {
+      this.#driven = null;
+      await activity.close();
+    }
+  }
+
+  #activity(request: RunRequest, conversation: Conversation): Promise<ActivityWriter> {
+    const { activity, nats, now } = this.#options;
+    return createActivityWriter({
+      activity,
+      nats,
+      now,
+      redact: this.#redact,
+      sessionId: request.session_id,
+      turn: request.turn,
+      part: conversation === 'native' ? 0 : 1,
     });
   }
 
@@ -309,6 +376,30 @@ const inWords = ({ kind, message }: NonNullable<TurnResult['error']>): string =>
 const CREDENTIALS_HINT =
   "hangar has no valid key for the agent's provider: start it with ANTHROPIC_API_KEY, OPENAI_API_KEY " +
   'or the like, or set the key as a secret that the environment names';
+
+const answeredOf = ({ ask, answer }: AnsweredAsk): TurnSpec['answered'] => ({
+  ask: {
+    id: ask.id,
+    kind: ask.kind === 'decision' ? 'decision' : 'question',
+    questions: ask.questions.map(({ is_multiple, ...question }) => ({
+      ...question,
+      isMultiple: is_multiple,
+    })),
+    ...(ask.tool === undefined
+      ? {}
+      : { tool: { name: ask.tool, input: parsed(ask.tool_input ?? 'null') } }),
+  },
+  answer: protocolAnswer(answer),
+});
+
+/** What was cut to a bound is no JSON any more, and is told as the text it is. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
 
 const refOf = (place: SandboxPlace): SandboxRef => ({
   id: place.sandbox_id,

@@ -51,8 +51,6 @@ async function drive(
     sessionId: 'ses-1',
     cwd: '/workspace',
     envVars: {},
-    asksLeave: false,
-    answered: null,
     network: 'open',
     mounts: [],
     resources: {},
@@ -72,17 +70,31 @@ async function drive(
     conversationId: 'conversation-1',
     resume: false,
     envVars: {},
+    asksLeave: false,
+    answered: null,
   });
-  const end = driveTurn({
-    io: driver,
-    ref,
-    processId: 'run-1',
-    protocol,
-    expectedConversation: 'conversation-1',
-    onDelivered: async () => undefined,
-    stop: stop.signal,
-    signal: new AbortController().signal,
-  });
+  const driven = driveTurn(
+    {
+      io: driver,
+      ref,
+      processId: 'run-1',
+      protocol,
+      expectedConversation: 'conversation-1',
+      record: {
+        delivered: async () => undefined,
+        returned: async () => undefined,
+        asked: async () => null,
+        answered: async () => undefined,
+        closed: async () => undefined,
+        tool: async () => undefined,
+      },
+      onSaid: () => undefined,
+      stop: stop.signal,
+      signal: new AbortController().signal,
+    },
+    { messages: [], asks: [], deferring: null },
+  );
+  const { end } = driven;
   end.catch(() => undefined);
   await settled();
   return {

@@ -1,7 +1,16 @@
 import { HangarError } from '@hangar/contracts';
-import type { ProtocolInput, TurnProtocol, TurnResult } from '@hangar/harness-adapters';
+import type {
+  Answer,
+  Ask,
+  HarnessEvent,
+  ProtocolInput,
+  ProtocolStep,
+  TurnProtocol,
+  TurnResult,
+} from '@hangar/harness-adapters';
 import type { ExitStatus, SandboxIo, SandboxRef } from '@hangar/sandbox-drivers';
 import { LineSplitter } from './line-splitter.ts';
+import type { Run } from './run.ts';
 
 /** The harness's own interrupt gets this long, then a TERM, then a KILL [M8]. */
 const INTERRUPT_MS_MAX = 10_000;
@@ -31,24 +40,45 @@ export interface TurnProcessOptions {
   protocol: TurnProtocol;
   /** The id that has to be reported; null when the harness chooses it. */
   expectedConversation: string | null;
-  onDelivered(): Promise<void>;
+  record: TurnRecorder;
+  /** Everything the harness said, in the order of its output; told again when that is read again. */
+  onSaid(event: HarnessEvent): void;
   /** Aborted with a StopReason when the turn shall end. */
   stop: AbortSignal;
   /** Aborted when this service leaves: the process goes on without it [M6]. */
   signal: AbortSignal;
 }
 
+/** Puts on record what must not be lost; the drive waits for it before it reads on. */
+export interface TurnRecorder {
+  delivered(messageId: string): Promise<void>;
+  returned(messageId: string): Promise<void>;
+  /** Answers at once where a rule decides; null when a person is asked. */
+  asked(ask: Ask): Promise<Answer | null>;
+  /** Before the answer of a person is written to the process. */
+  answered(askId: string, answer: Answer): Promise<void>;
+  closed(askId: string): Promise<void>;
+  tool(event: Extract<HarnessEvent, { type: 'tool_started' | 'tool_finished' }>): Promise<void>;
+}
+
+/** A turn at work, as people speak with it. */
+export interface DrivenTurn {
+  end: Promise<ProcessEnd>;
+  /** Tells it what is on record for it; what it was told before does nothing. */
+  tell(run: Pick<Run, 'messages' | 'asks' | 'deferring'>): void;
+}
+
 /**
  * Drives the protocol of a process that runs detached. Its output is read from the first byte, so
  * that the protocol is where it was; what was written before is written once, by its key.
  */
-export async function driveTurn(options: TurnProcessOptions): Promise<ProcessEnd> {
+export function driveTurn(
+  options: TurnProcessOptions,
+  run: Pick<Run, 'messages' | 'asks' | 'deferring'>,
+): DrivenTurn {
   const drive = new Drive(options);
-  try {
-    return await drive.run();
-  } finally {
-    drive.dispose();
-  }
+  const end = drive.run(run).finally(() => drive.dispose());
+  return { end, tell: (next) => drive.tell(next) };
 }
 
 /**
@@ -61,6 +91,10 @@ class Drive {
   readonly #options: TurnProcessOptions;
   readonly #lines = new LineSplitter();
   readonly #timers = new Set<NodeJS.Timeout>();
+  /** Ends the reading when something could not be recorded meanwhile. */
+  readonly #reading = new AbortController();
+  readonly #told = new Set<string>();
+  #handled: Promise<void> = Promise.resolve();
   #writes: Promise<void> = Promise.resolve();
   #offset = { out: 0, err: 0 };
   #stderr = '';
@@ -79,9 +113,10 @@ class Drive {
     for (const timer of this.#timers) clearTimeout(timer);
   }
 
-  async run(): Promise<ProcessEnd> {
+  async run(run: Parameters<DrivenTurn['tell']>[0]): Promise<ProcessEnd> {
     const { protocol, stop, signal } = this.#options;
     this.#send(protocol.open());
+    this.tell(run);
     if (stop.aborted) this.#beginStop();
     else stop.addEventListener('abort', this.#onStop);
     for (let pauseMs = RETRY_MS_MIN; ; pauseMs = Math.min(RETRY_MS_MAX, pauseMs * 2)) {
@@ -100,7 +135,9 @@ class Drive {
       const status = await io.runs.status(ref, processId);
       isThere = true;
       if (status.state === 'unknown') return { kind: 'not_started', error: 'the run is not there' };
-      const { stdout, stderr, exit } = await io.runs.follow(ref, processId, this.#offset, signal);
+      const reading = AbortSignal.any([signal, this.#reading.signal]);
+      const followed = await io.runs.follow(ref, processId, this.#offset, reading);
+      const { stdout, stderr, exit } = followed;
       stderr.on('data', (chunk: Buffer) => {
         this.#offset.err += chunk.byteLength;
         this.#stderr = (this.#stderr + chunk.toString('utf8')).slice(-STDERR_CHARACTERS_MAX);
@@ -111,10 +148,13 @@ class Drive {
         this.#offset.out += (chunk as Buffer).byteLength;
         for (const line of this.#lines.push(chunk as Buffer)) await this.#line(line);
       }
+      await this.#handled;
       return await exit;
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof NotRecorded) throw error.cause;
+      await this.#handled.catch((failure: unknown) => {
+        throw failure instanceof NotRecorded ? failure.cause : failure;
+      });
       const failure = HangarError.from(error);
       // What was not found after its status was told is asked about once more: only a sandbox that
       // does not answer for itself is gone [S5].
@@ -125,33 +165,102 @@ class Drive {
     }
   }
 
-  async #line(line: string): Promise<void> {
-    const { protocol, expectedConversation } = this.#options;
-    const { events, inputs } = protocol.line(line);
-    this.#send(inputs);
-    for (const event of events) {
-      if (event.type === 'conversation') {
-        this.#conversationId = event.id;
-        const other = expectedConversation !== null && event.id !== expectedConversation;
-        if (other && this.#wrong === null) {
-          this.#wrong = event.id;
-          this.#killUntilGone();
-        }
-      }
-      if (event.type === 'delivered') await this.#recordDelivery();
-      if (event.type === 'ended') {
-        this.#ended = event.result;
-        this.#send(protocol.close());
-        this.#after(LEAVE_MS_MAX, () => this.#terminate());
+  /** What people said, each once; the protocol is told all of it before the first line. */
+  tell(run: Parameters<DrivenTurn['tell']>[0]): void {
+    const { protocol, record } = this.#options;
+    const once = (key: string, step: () => ProtocolStep, first?: () => Promise<void>): void => {
+      if (this.#told.has(key)) return;
+      this.#told.add(key);
+      const { events, inputs } = step();
+      // A failure ends the reading; nobody waits here.
+      this.#apply({ events, inputs }, first).catch(() => undefined);
+    };
+    for (const { message_id, text, state } of run.messages) {
+      once(`steer ${message_id}`, () => protocol.steer({ messageId: message_id, text }));
+      if (state === 'wanted_back')
+        once(`withdraw ${message_id}`, () => protocol.withdraw(message_id));
+    }
+    for (const { id, answer } of run.asks) {
+      if (answer) {
+        const given = protocolAnswer(answer);
+        once(
+          `answer ${id}`,
+          () => protocol.answer(id, given),
+          () => record.answered(id, given),
+        );
       }
     }
+    if (run.deferring !== null) once('defer', () => protocol.defer());
   }
 
-  async #recordDelivery(): Promise<void> {
+  async #line(line: string): Promise<void> {
+    const step = this.#options.protocol.line(line);
+    for (const event of step.events) this.#options.onSaid(event);
+    await this.#apply(step);
+  }
+
+  /** One after the other: what is recorded later happened later. */
+  #apply({ events, inputs }: ProtocolStep, first?: () => Promise<void>): Promise<void> {
+    this.#send(inputs);
+    const handled = this.#handled.then(async () => {
+      await first?.().catch((cause: unknown) => {
+        throw new NotRecorded('what happened could not be recorded', { cause });
+      });
+      for (const event of events) await this.#handle(event);
+    });
+    this.#handled = handled;
+    // Who waits for it hears of it; the reading ends in any case.
+    handled.catch(() => this.#reading.abort());
+    return handled;
+  }
+
+  async #handle(event: HarnessEvent): Promise<void> {
+    const { protocol, expectedConversation } = this.#options;
+    if (event.type === 'conversation') {
+      this.#conversationId = event.id;
+      const other = expectedConversation !== null && event.id !== expectedConversation;
+      if (other && this.#wrong === null) {
+        this.#wrong = event.id;
+        this.#killUntilGone();
+      }
+    }
+    if (event.type === 'ended') {
+      this.#ended = event.result;
+      this.#send(protocol.close());
+      this.#after(LEAVE_MS_MAX, () => this.#terminate());
+    }
+    const answer = await this.#record(event);
+    // By a rule, at once; its key is the same in every reading.
+    if (event.type !== 'asked' || !answer) return;
+    const step = protocol.answer(event.ask.id, answer);
+    this.#send(step.inputs);
+    for (const next of step.events) await this.#handle(next);
+  }
+
+  async #record(event: HarnessEvent): Promise<Answer | null> {
+    const { record } = this.#options;
     try {
-      await this.#options.onDelivered();
+      switch (event.type) {
+        case 'delivered':
+          await record.delivered(event.messageId);
+          return null;
+        case 'returned':
+          await record.returned(event.messageId);
+          return null;
+        case 'asked':
+          return await record.asked(event.ask);
+        case 'ask_closed':
+          await record.closed(event.id);
+          return null;
+        case 'tool_started':
+        case 'tool_finished':
+          await record.tool(event);
+          return null;
+        default:
+          return null;
+      }
     } catch (cause) {
-      throw new NotRecorded('the delivery could not be recorded', { cause });
+      throw new NotRecorded('what happened could not be recorded', { cause });
     }
   }
 
@@ -248,3 +357,14 @@ function stopped(result: TurnResult, reason: StopReason): TurnResult {
   const message = reason === 'timed_out' ? 'the turn was at its time limit' : 'it was interrupted';
   return { ...result, outcome: 'cancelled', error: { kind: 'process', message } };
 }
+
+/** As the log has it, and as the adapters take it. */
+export const protocolAnswer = ({
+  verdict,
+  answers,
+  reason,
+}: NonNullable<Run['asks'][number]['answer']>): Answer => ({
+  verdict: verdict === 'allow' ? 'allow' : 'deny',
+  answers: Object.fromEntries(answers.map(({ question_id, text }) => [question_id, text])),
+  reason,
+});

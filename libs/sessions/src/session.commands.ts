@@ -1,12 +1,29 @@
-import type { Continuity, SandboxPlace, SessionEvents, TokenUsage } from '@hangar/contracts';
+import type {
+  Answer,
+  Ask,
+  Continuity,
+  Permissions,
+  SandboxPlace,
+  SessionEvents,
+  TokenUsage,
+} from '@hangar/contracts';
 
 /** What may be asked of a session: by people through the gateway, and by its policy. */
 export interface SessionCommands {
   CreateSession: Omit<SessionEvents['SessionCreated'], 'created_at'> & {
     message?: { message_id: string; text: string };
+    permissions?: Permissions;
   };
   OpenSession: object;
-  SendMessage: { message_id: string; text: string; mode: 'auto' | 'queue' | 'interrupt' };
+  /** `steers`: whether the session's harness takes messages while it works. */
+  SendMessage: {
+    message_id: string;
+    text: string;
+    mode: 'auto' | 'steer' | 'queue' | 'interrupt';
+    steers: boolean;
+  };
+  AnswerCard: { card_id: string; answer: Answer; answered_by: string };
+  ChangePermissions: Permissions;
   TakeBackMessage: { message_id: string };
   SuspendSession: { force: boolean };
   ArchiveSession: object;
@@ -30,6 +47,9 @@ export interface SessionCommands {
 
   NoteTurnStarted: { run_id: string; turn: number };
   NoteDelivery: { run_id: string; turn: number; message_id: string };
+  ReturnMessage: { run_id: string; turn: number; message_id: string };
+  RaiseAsk: { run_id: string; turn: number; ask: Ask };
+  CloseAsk: { run_id: string; turn: number; ask_id: string };
   FinishTurn: {
     run_id: string;
     turn: number;
@@ -55,6 +75,25 @@ export interface SessionCommands {
 }
 
 export type SessionCommandName = keyof SessionCommands;
+
+/** What the gateway may ask; the other commands are the policy's and the ticker's alone. */
+export const ASKED_BY_PEOPLE: readonly SessionCommandName[] = [
+  'CreateSession',
+  'OpenSession',
+  'SendMessage',
+  'TakeBackMessage',
+  'AnswerCard',
+  'ChangePermissions',
+  'SuspendSession',
+  'ArchiveSession',
+  'DeleteSession',
+  'KeepSession',
+  'InterruptTurn',
+  'RetryTurn',
+  'ContinueSession',
+  'RenameSession',
+  'TakeCheckpoint',
+];
 
 /** `now` is RFC 3339: deciders read no clock. */
 export type SessionCommand = {

@@ -6,25 +6,12 @@ import {
   type Json,
 } from '@hangar/messaging';
 import type { NatsConnection } from '@nats-io/nats-core';
-import type { SessionCommand, SessionCommandName } from './session.commands.ts';
+import {
+  ASKED_BY_PEOPLE,
+  type SessionCommand,
+  type SessionCommandName,
+} from './session.commands.ts';
 import type { Sessions } from './session.service.ts';
-
-/** What the gateway may ask; the other commands are the policy's and the ticker's alone. */
-const PUBLIC: readonly SessionCommandName[] = [
-  'CreateSession',
-  'OpenSession',
-  'SendMessage',
-  'TakeBackMessage',
-  'SuspendSession',
-  'ArchiveSession',
-  'DeleteSession',
-  'KeepSession',
-  'InterruptTurn',
-  'RetryTurn',
-  'ContinueSession',
-  'RenameSession',
-  'TakeCheckpoint',
-];
 
 interface Body {
   id: string;
@@ -51,7 +38,7 @@ export function createSessionController(options: {
   return createCommandServer({
     nats,
     aggregate: 'session',
-    handlers: Object.fromEntries(PUBLIC.map((name) => [name, handle(name)])),
+    handlers: Object.fromEntries(ASKED_BY_PEOPLE.map((name) => [name, handle(name)])),
     onError: (error) => onError(HangarError.from(error)),
   });
 }

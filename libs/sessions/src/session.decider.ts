@@ -1,4 +1,5 @@
 import { HangarError, type SessionEvent } from '@hangar/contracts';
+import { answerCard, closeAsk, raiseAsk } from './decide/ask.ts';
 import {
   missCheckpoint,
   noteUnchanged,
@@ -7,6 +8,7 @@ import {
 } from './decide/checkpoint.ts';
 import {
   archiveSession,
+  changePermissions,
   createSession,
   deleteSession,
   keepSession,
@@ -36,31 +38,22 @@ import {
   suspendIfReleaseLate,
   suspendSession,
 } from './decide/suspend.ts';
-import { finishTurn, loseTurn, noteDelivery, noteTurnStarted } from './decide/turn.ts';
-import type { SessionCommand } from './session.commands.ts';
+import {
+  finishTurn,
+  loseTurn,
+  noteDelivery,
+  noteTurnStarted,
+  returnMessage,
+} from './decide/turn.ts';
+import { ASKED_BY_PEOPLE, type SessionCommand } from './session.commands.ts';
 import type { Session, SessionState } from './session.ts';
-
-/** Commands of people about a session that is not there; what the policy says is quiet then. */
-const ASKED_BY_PEOPLE = new Set([
-  'OpenSession',
-  'SendMessage',
-  'TakeBackMessage',
-  'SuspendSession',
-  'ArchiveSession',
-  'DeleteSession',
-  'KeepSession',
-  'InterruptTurn',
-  'RetryTurn',
-  'ContinueSession',
-  'RenameSession',
-  'TakeCheckpoint',
-]);
 
 /** Events that a command gives, none when it is already so; refusals are thrown. */
 export function decide(state: SessionState, command: SessionCommand): SessionEvent[] {
   if (command.type === 'CreateSession') return createSession(state, command);
   if (state) return decideFor(state, command);
-  if (!ASKED_BY_PEOPLE.has(command.type)) return [];
+  // What the policy says of a session that is not there is quiet; people hear of it.
+  if (!ASKED_BY_PEOPLE.includes(command.type)) return [];
   throw new HangarError('not_found', 'no such session');
 }
 
@@ -113,6 +106,16 @@ function decideFor(
       return noteTurnStarted(s, command);
     case 'NoteDelivery':
       return noteDelivery(s, command);
+    case 'ReturnMessage':
+      return returnMessage(s, command);
+    case 'RaiseAsk':
+      return raiseAsk(s, command);
+    case 'CloseAsk':
+      return closeAsk(s, command);
+    case 'AnswerCard':
+      return answerCard(s, command);
+    case 'ChangePermissions':
+      return changePermissions(s, command);
     case 'FinishTurn':
       return finishTurn(s, command);
     case 'LoseTurn':

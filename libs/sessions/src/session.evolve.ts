@@ -1,7 +1,9 @@
 import { MESSAGES_QUEUED_MAX, type SessionEvent, type SessionEvents } from '@hangar/contracts';
+import { answerText } from './answer-text.ts';
 import { evolveCheckpoint } from './evolve/checkpoint.ts';
 import { evolveEnd } from './evolve/end.ts';
 import { evolveStart } from './evolve/start.ts';
+import { withTurn } from './evolve/parts.ts';
 import { evolveTurn } from './evolve/turn.ts';
 import { inFlightMessage, type QueuedMessage, type Session, type SessionState } from './session.ts';
 
@@ -44,10 +46,15 @@ function created(d: SessionEvents['SessionCreated']): Session {
     last_checkpoint_at: d.created_at,
     queue: [],
     taken_back: [],
+    delivered: [],
     turns: [],
     checkpoints: [],
     continuity: null,
     attention: [],
+    permissions: { mode: 'all', rules: [] },
+    deferred: null,
+    given: null,
+    answered: [],
     notes: [],
   };
 }
@@ -62,6 +69,14 @@ function evolveSession(s: Session, event: LaterEvent): Session {
       return { ...s, idle_minutes: event.data.idle_minutes };
     case 'MessageQueued':
       return { ...s, queue: enqueue(s, event.data) };
+    case 'SteerRequested':
+      return offer(s, event.data.message_id, { turn: event.data.turn, wanted_back: false });
+    case 'TakeBackRequested':
+      return offer(s, event.data.message_id, { turn: event.data.turn, wanted_back: true });
+    case 'MessageReturned':
+      return offer(s, event.data.message_id, undefined);
+    case 'PermissionsChanged':
+      return { ...s, permissions: event.data };
     case 'MessageTakenBack':
       return {
         ...s,
@@ -72,6 +87,9 @@ function evolveSession(s: Session, event: LaterEvent): Session {
     case 'MessageFailed':
       return {
         ...s,
+        delivered: isSteered(s, event.data.message_id)
+          ? [...s.delivered, event.data.message_id].slice(-TAKEN_BACK_MAX)
+          : s.delivered,
         queue: s.queue.filter((m) => m.message_id !== event.data.message_id),
       };
     case 'AttentionRaised': {
@@ -80,6 +98,8 @@ function evolveSession(s: Session, event: LaterEvent): Session {
     }
     case 'AttentionCleared':
       return { ...s, attention: s.attention.filter((c) => c.id !== event.data.card_id) };
+    case 'CardAnswered':
+      return cardAnswered(s, event.data);
     case 'SandboxRequested':
     case 'StartPhaseChanged':
     case 'SandboxAttached':
@@ -92,6 +112,7 @@ function evolveSession(s: Session, event: LaterEvent): Session {
     case 'TurnRequested':
     case 'TurnStarted':
     case 'TurnCancelRequested':
+    case 'DeferRequested':
     case 'TurnFinished':
     case 'SessionInterrupted':
     case 'InterruptionResolved':
@@ -115,9 +136,44 @@ function evolveSession(s: Session, event: LaterEvent): Session {
   }
 }
 
-/** First in, first out [M1]; a retry or an interrupting message goes before the others, not before one in flight. */
+const isSteered = (s: Session, message_id: string): boolean =>
+  s.queue.some((m) => m.message_id === message_id && m.offered !== undefined);
+
+function offer(s: Session, message_id: string, offered: QueuedMessage['offered']): Session {
+  return {
+    ...s,
+    queue: s.queue.map((m) => {
+      if (m.message_id !== message_id) return m;
+      const { offered: _before, ...message } = m;
+      return offered ? { ...message, offered } : message;
+    }),
+  };
+}
+
+/** Answers that are remembered for those who come late. */
+const ANSWERED_MAX = 32;
+
+function cardAnswered(s: Session, d: SessionEvents['CardAnswered']): Session {
+  const card = s.attention.find((c) => c.id === d.card_id);
+  if (!card?.asked) throw new Error('an answer without its card: the log is broken');
+  const by = { card_id: d.card_id, text: `${d.answered_by} answered at ${d.answered_at}` };
+  return {
+    ...withTurn(s, d.turn, (t) => ({ ...t, answered_at: d.answered_at })),
+    given: { card_id: d.card_id, turn: d.turn, ask: card.asked, answer: d.answer },
+    answered: [...s.answered, { ...by, text: `${by.text}: ${answerText(d.answer)}` }].slice(
+      -ANSWERED_MAX,
+    ),
+  };
+}
+
+const GOES_FIRST: ReadonlySet<string> = new Set(['retry', 'interrupt', 'answer']);
+
+/**
+ * First in, first out [M1]; a retry, an answer or an interrupting message goes before the others,
+ * not before one in flight.
+ */
 function enqueue(s: Session, message: QueuedMessage): QueuedMessage[] {
-  if (message.mode !== 'retry' && message.mode !== 'interrupt') return [...s.queue, message];
+  if (!GOES_FIRST.has(message.mode)) return [...s.queue, message];
   const inFlight = inFlightMessage(s);
   const ahead = s.queue.filter((m) => m.message_id === inFlight);
   return [...ahead, message, ...s.queue.filter((m) => m.message_id !== inFlight)];

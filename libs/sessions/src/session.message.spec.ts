@@ -178,7 +178,12 @@ describe('INTERRUPTED', () => {
 
   it('`retry` sends the whole message again, however long it is [S3]', () => {
     const long = 'x'.repeat(100_000);
-    const first = command('SendMessage', { message_id: 'msg-1', text: long, mode: 'auto' });
+    const first = command('SendMessage', {
+      message_id: 'msg-1',
+      text: long,
+      mode: 'auto',
+      steers: false,
+    });
     const lost = command('LoseTurn', {
       run_id: runId(1),
       turn: 1,

@@ -48,6 +48,18 @@ function translate(event: AnyEvent, now: string): SessionCommand | null {
       const { run_id, turn, message_id } = event.data;
       return { type: 'NoteDelivery', now, data: { run_id, turn, message_id } };
     }
+    case 'RunMessageReturned': {
+      const { run_id, turn, message_id } = event.data;
+      return { type: 'ReturnMessage', now, data: { run_id, turn, message_id } };
+    }
+    case 'RunAsked': {
+      const { run_id, turn, ask } = event.data;
+      return { type: 'RaiseAsk', now, data: { run_id, turn, ask } };
+    }
+    case 'RunAskClosed': {
+      const { run_id, turn, ask_id } = event.data;
+      return { type: 'CloseAsk', now, data: { run_id, turn, ask_id } };
+    }
     case 'RunFinished': {
       const {
         session_id: _session,

@@ -1,5 +1,5 @@
 import { CHECKPOINT_DEADLINE_MINUTES, TURN_GRACE_MINUTES } from '@hangar/contracts';
-import { turnOf, type Phase, type Session } from './session.ts';
+import { inFlightMessage, openAsks, turnOf, type Phase, type Session } from './session.ts';
 
 /** A sandbox that did not say for this long that it is gone is no longer waited for. */
 export const RELEASE_DEADLINE_MINUTES = 15;
@@ -41,13 +41,12 @@ export function wantedTimers(s: Session, settings: SessionSettings): WantedTimer
       break;
     case 'ACTIVE':
       if (phase.step === 'ended') break;
-      timers.push({
-        kind: 'turn',
-        dueAt: plusMinutes(
-          turnOf(s, phase.turn)?.requested_at ?? phase.since,
-          s.turn_minutes + TURN_GRACE_MINUTES,
-        ),
-      });
+      // A turn that waits on a person may do so for days; one that shall end on that has a deadline.
+      if (openAsks(s).length === 0 || phase.step === 'deferring' || phase.step === 'cancelling')
+        timers.push({
+          kind: 'turn',
+          dueAt: plusMinutes(turnCountsFrom(s, phase.turn), s.turn_minutes + TURN_GRACE_MINUTES),
+        });
       break;
     case 'SUSPENDING':
       if (phase.release_requested_at === null) break;
@@ -59,7 +58,8 @@ export function wantedTimers(s: Session, settings: SessionSettings): WantedTimer
     default:
       break;
   }
-  if (mayIdle(s)) timers.push({ kind: 'idle', dueAt: plusMinutes(s.phase.since, s.idle_minutes) });
+  if (mayIdle(s)) timers.push({ kind: 'idle', dueAt: plusMinutes(restsSince(s), s.idle_minutes) });
+  if (mayDefer(s)) timers.push({ kind: 'idle', dueAt: plusMinutes(restsSince(s), s.idle_minutes) });
   if (wantsInterval(s))
     timers.push({
       kind: 'interval',
@@ -80,6 +80,28 @@ export function mayIdle(s: Session): s is AtRest {
   if (phase.state !== 'IDLE' && phase.state !== 'INTERRUPTED') return false;
   return phase.sandbox !== null && !s.attention.some((c) => c.kind === 'limit');
 }
+
+/** A turn that waits on a person, with nothing behind it that could go on meanwhile [A2]. */
+export function mayDefer(s: Session): boolean {
+  const { phase } = s;
+  if (s.idle_minutes === 0 || phase.state !== 'ACTIVE' || phase.step !== 'running') return false;
+  const waiting = s.queue.filter((m) => m.message_id !== inFlightMessage(s));
+  return openAsks(s).length > 0 && waiting.length === 0;
+}
+
+/** Since when nobody has had anything to do here. */
+export function restsSince(s: Session): string {
+  const asked = openAsks(s).map(({ since }) => since);
+  const since = 'since' in s.phase ? s.phase.since : '';
+  return [since, ...asked].toSorted().at(-1) ?? since;
+}
+
+const turnCountsFrom = (s: Session, number: number): string => {
+  const turn = turnOf(s, number);
+  const asked = openAsks(s).map(({ since }) => since);
+  const times = [turn?.requested_at ?? '', turn?.answered_at ?? '', ...asked];
+  return times.toSorted().at(-1) ?? '';
+};
 
 /** While work may change, and while the newest attempt to save it did not succeed. */
 export function wantsInterval(s: Session): boolean {

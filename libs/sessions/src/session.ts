@@ -1,7 +1,10 @@
 import type {
+  Answer,
+  Ask,
   CheckpointPart,
   Continuity,
   Omission,
+  Permissions,
   SandboxPlace,
   TokenUsage,
 } from '@hangar/contracts';
@@ -12,6 +15,8 @@ export interface QueuedMessage {
   text: string;
   mode: string;
   queued_at: string;
+  /** Offered to the turn that runs, which delivers or returns it [M3]; `wanted_back` by a person [M4]. */
+  offered?: { turn: number; wanted_back: boolean };
 }
 
 export interface Turn {
@@ -29,6 +34,8 @@ export interface Turn {
   error: string | null;
   conversation: string | null;
   checkpoint_id: string | null;
+  /** Since when its time limit counts anew: waiting on a person is not the agent's time. */
+  answered_at: string | null;
 }
 
 export interface SessionCheckpoint {
@@ -52,6 +59,19 @@ export interface AttentionCard {
   text: string;
   choices: string[];
   since: string;
+  /** Of a question or a decision: what the agent asked, and in which turn [A1]. */
+  asked?: Ask;
+  turn?: number;
+}
+
+/** A card that the agent waits on. */
+export type AskCard = AttentionCard & { asked: Ask; turn: number };
+
+export interface GivenAnswer {
+  card_id: string;
+  turn: number;
+  ask: Ask;
+  answer: Answer;
 }
 
 /** The sandbox this session holds; `place` is null until it answers. */
@@ -76,7 +96,8 @@ export type Phase =
       state: 'ACTIVE';
       sandbox: SandboxHold;
       turn: number;
-      step: 'requested' | 'running' | 'cancelling' | 'ended';
+      /** `deferring`: it waits on a person and ends on that, so that the session can suspend [A2]. */
+      step: 'requested' | 'running' | 'deferring' | 'cancelling' | 'ended';
       since: string;
     }
   | {
@@ -130,12 +151,21 @@ export interface Session {
   checkpointing: { id: string; reason: string; due_at: string } | null;
   last_checkpoint_at: string;
   queue: QueuedMessage[];
+  /** Ids of the newest messages that were delivered into a running turn, for the same reason. */
+  delivered: string[];
   /** Ids of the newest messages taken back, so that none comes again when sent twice [M4]. */
   taken_back: string[];
   turns: Turn[];
   checkpoints: SessionCheckpoint[];
   continuity: Continuity | null;
   attention: AttentionCard[];
+  permissions: Permissions;
+  /** What the last turn was deferred on; its answer is the next turn [A2]. */
+  deferred: AskCard | null;
+  /** The newest answer, until it is known that the agent took it. */
+  given: GivenAnswer | null;
+  /** The newest answers, so that a late one hears what was decided [A2]. */
+  answered: { card_id: string; text: string }[];
   /** Lines for the agent, said once in front of its next message [R2]. */
   notes: string[];
 }
@@ -155,8 +185,29 @@ export const heldSandbox = (s: Session): SandboxHold | null =>
 export const turnOf = (s: Session, number: number): Turn | undefined =>
   s.turns.find((t) => t.number === number);
 
+export const isAsk = (card: AttentionCard): card is AskCard =>
+  card.asked !== undefined && card.turn !== undefined;
+
+/** What the running turn waits on; empty when it works. */
+export const openAsks = (s: Session): AskCard[] => {
+  const { phase } = s;
+  if (phase.state !== 'ACTIVE' || phase.step === 'ended') return [];
+  return s.attention.filter(isAsk).filter(({ turn }) => turn === phase.turn);
+};
+
 /** The message of the turn that is running: no longer to be taken back, perhaps not delivered yet. */
 export function inFlightMessage(s: Session): string | null {
   if (s.phase.state !== 'ACTIVE' || s.phase.step === 'ended') return null;
   return turnOf(s, s.phase.turn)?.message_id ?? null;
+}
+
+/** Only the run of the open turn may speak; anything else is late or doubled, and quiet [M5]. */
+export function isOpenTurn(s: Session, data: { run_id: string; turn: number }): boolean {
+  const { phase } = s;
+  return (
+    phase.state === 'ACTIVE' &&
+    phase.step !== 'ended' &&
+    phase.turn === data.turn &&
+    turnOf(s, data.turn)?.run_id === data.run_id
+  );
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { timeSchema } from './names.ts';
+import { permissionsSchema } from './live-work.ts';
 import { pageOf } from './paging.ts';
 
 export const SESSION_STATES = [
@@ -16,7 +17,7 @@ export const SESSION_STATES = [
 export const sessionStateSchema = z.enum(SESSION_STATES);
 export type SessionStateName = z.infer<typeof sessionStateSchema>;
 
-export const MESSAGE_MODES = ['auto', 'queue', 'interrupt'] as const;
+export const MESSAGE_MODES = ['auto', 'steer', 'queue', 'interrupt'] as const;
 
 export const omissionSchema = z.object({
   path: z.string().optional(),
@@ -60,13 +61,15 @@ export const turnSchema = z
     requested_at: timeSchema,
     started_at: timeSchema.nullable(),
     finished_at: timeSchema.nullable(),
-    /** succeeded, failed, cancelled, interrupted or timed_out [M7]; null while it runs. */
+    /** succeeded, failed, cancelled, interrupted, timed_out or deferred [M7] [A2]; null while it runs. */
     outcome: z.string().nullable(),
     exit_code: z.int().nullable(),
     summary: z.string(),
     usage: usageSchema.nullable(),
     error: z.string().nullable(),
     conversation: z.string().nullable(),
+    /** Messages that reached the agent while it worked on this turn [M3]. */
+    steered: z.array(z.object({ message_id: z.string(), text: z.string() })),
     /** The checkpoint that holds the work of this turn. */
     checkpoint_id: z.string().nullable(),
   })
@@ -92,6 +95,15 @@ export const checkpointSchema = z
   .meta({ id: 'Checkpoint' });
 export type CheckpointDocument = z.infer<typeof checkpointSchema>;
 
+const askedQuestionSchema = z.object({
+  id: z.string(),
+  text: z.string(),
+  /** Empty: free text, which is an answer beside the choices, too. */
+  choices: z.array(z.object({ label: z.string(), description: z.string() })),
+  /** Several may be taken, then separated by `, `. */
+  is_multiple: z.boolean(),
+});
+
 export const cardSchema = z
   .object({
     id: z.string(),
@@ -100,6 +112,11 @@ export const cardSchema = z
     text: z.string(),
     choices: z.array(z.string()),
     since: timeSchema,
+    /** Of questions and decisions: what is asked, and in which turn; null for others. */
+    turn: z.int().nullable(),
+    questions: z.array(askedQuestionSchema),
+    /** The tool call that wants leave, with its input as JSON. */
+    tool: z.object({ name: z.string(), input: z.string() }).nullable(),
   })
   .meta({ id: 'Card' });
 export type CardDocument = z.infer<typeof cardSchema>;
@@ -110,6 +127,8 @@ export const queuedMessageSchema = z
     text: z.string(),
     mode: z.string(),
     queued_at: timeSchema,
+    /** It was offered to the turn that runs, and is delivered or returned by it [M3]. */
+    is_steering: z.boolean(),
   })
   .meta({ id: 'QueuedMessage' });
 export type QueuedMessageDocument = z.infer<typeof queuedMessageSchema>;
@@ -176,6 +195,7 @@ export const sessionDocumentSchema = z
     attention: z.array(cardSchema),
     queue: z.array(queuedMessageSchema),
     limits: sessionLimitsSchema,
+    permissions: permissionsSchema,
   })
   .meta({ id: 'Session' });
 export type SessionDocument = z.infer<typeof sessionDocumentSchema>;

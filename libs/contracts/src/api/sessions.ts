@@ -10,6 +10,7 @@ import {
   sessionNameSchema,
   textSchema,
 } from './names.ts';
+import { permissionsSchema } from './live-work.ts';
 import { pageQueryFields } from './paging.ts';
 import { MESSAGE_MODES, sessionStateSchema } from './session-document.ts';
 
@@ -36,9 +37,11 @@ export const createSessionSchema = z
     title: titleSchema.optional(),
     message: messageSchema.optional(),
     idle_minutes: idleMinutesSchema.optional(),
+    permissions: permissionsSchema.optional(),
   })
   .meta({ id: 'CreateSession' });
 export type CreateSession = z.infer<typeof createSessionSchema>;
+export type CreateSessionInput = z.input<typeof createSessionSchema>;
 
 /** Bodies of calls that need none; an empty body is the same. */
 export const emptyBodySchema = z.strictObject({});
@@ -56,6 +59,11 @@ export const messageReceiptSchema = z
     /** queued, delivered, taken_back or failed [M4]. */
     status: z.enum(['queued', 'delivered', 'taken_back', 'failed']),
     mode: z.string(),
+    /**
+     * What becomes of it [M3]: `turn` starts one now, `steer` was offered to the running one, `queue`
+     * waits for its turn, `resume` waits for the sandbox; null when it is over.
+     */
+    becomes: z.enum(['turn', 'steer', 'queue', 'resume']).nullable(),
     turn: z.int().optional(),
   })
   .meta({ id: 'MessageReceipt' });

@@ -1,8 +1,15 @@
-import { HangarError, type EnvironmentDocument, type Page, type Recipe } from '@hangar/contracts';
+import {
+  HangarError,
+  type HarnessDocument,
+  type EnvironmentDocument,
+  type Page,
+  type Recipe,
+} from '@hangar/contracts';
 import { Answer } from '../auth/answer.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { Commands } from '../commands.ts';
 import type { Creation, Idempotency } from '../idempotency/idempotency.ts';
+import { named } from '../sessions/new-session.ts';
 import type { GatewaySettings } from '../settings.ts';
 import type { ViewWatch } from '../views/view-watch.ts';
 import type { EnvironmentReader } from './environment.reader.ts';
@@ -84,11 +91,12 @@ const canonicalJson = (recipe: Recipe): string =>
       : value,
   );
 
-function requireKnownHarnesses(recipe: Recipe, known: readonly string[]): void {
-  const unknown = (recipe.harnesses ?? []).filter((name) => !known.includes(name));
+function requireKnownHarnesses(recipe: Recipe, known: readonly HarnessDocument[]): void {
+  const names = known.map(({ name }) => name);
+  const unknown = (recipe.harnesses ?? []).filter((name) => !names.includes(name));
   if (unknown.length === 0) return;
   throw new HangarError('invalid', `There is no harness ${unknown.join(', ')} here.`, {
-    hint: `Use some of: ${known.join(', ')}.`,
+    hint: `Use some of: ${named(names, known)}.`,
   });
 }
 

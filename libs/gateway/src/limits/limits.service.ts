@@ -1,8 +1,14 @@
 import * as contract from '@hangar/contracts';
-import { HangarError, type LimitsDocument, type LimitsQuery, type Recipe } from '@hangar/contracts';
+import {
+  HangarError,
+  type HarnessDocument,
+  type LimitsDocument,
+  type LimitsQuery,
+  type Recipe,
+} from '@hangar/contracts';
 import type { Caller } from '../auth/caller.ts';
 import type { EnvironmentReader } from '../environments/environment.reader.ts';
-import { allowedHarnesses } from '../sessions/new-session.ts';
+import { allowedHarnesses, named } from '../sessions/new-session.ts';
 import type { GatewaySettings } from '../settings.ts';
 
 type Limit = LimitsDocument['limits'][number];
@@ -17,20 +23,30 @@ export class LimitsService {
     this.#settings = settings;
   }
 
+  harnesses(): HarnessDocument[] {
+    // The one without a version is hangar's own, for trying things out: it can be named, not found.
+    return this.#settings.harnesses.filter(({ version }) => version !== null);
+  }
+
   async limits(caller: Caller, query: LimitsQuery): Promise<LimitsDocument> {
     const { environment = null, harness = null } = query;
     const recipe = environment
       ? (await this.#environments.get(caller.owner, environment)).recipe
       : null;
-    if (harness) requireHarness(harness, allowedHarnesses(recipe, this.#settings.harnesses));
+    if (harness) requireHarness(harness, recipe, this.#settings.harnesses);
     return { environment, harness, limits: limitsOf(recipe, this.#settings) };
   }
 }
 
-function requireHarness(harness: string, allowed: string[]): void {
+function requireHarness(
+  harness: string,
+  recipe: Recipe | null,
+  known: readonly HarnessDocument[],
+): void {
+  const allowed = allowedHarnesses(recipe, known);
   if (allowed.includes(harness)) return;
   throw new HangarError('invalid', `The harness ${harness} cannot be used here.`, {
-    hint: `Use one of: ${allowed.join(', ') || '(none is installed)'}.`,
+    hint: `Use one of: ${named(allowed, known)}.`,
   });
 }
 

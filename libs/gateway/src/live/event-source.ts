@@ -2,9 +2,15 @@ import { HangarError, type EventDocument } from '@hangar/contracts';
 import type { Cursor, EventStore, RecordedEvent } from '@hangar/messaging';
 import { eventDocument, type EventOwners } from './event.document.ts';
 
+/** One server-sent event; without a cursor it is not repeated to whoever comes back. */
+export interface LiveEvent {
+  cursor: string | null;
+  text: string;
+}
+
 /** One read of a stream of events: those to show, and where the next read begins. */
 export interface EventPage {
-  events: EventDocument[];
+  events: LiveEvent[];
   /** The id of the place reached, also when nothing there was for this reader. */
   reached: string;
   /** Whether there may be more at once. */
@@ -31,7 +37,9 @@ export function sessionEvents(
       const page = await store.readStream(`session/${session.id}`, version + 1, EVENTS_READ_MAX);
       version += page.length;
       return {
-        events: page.map((event) => eventDocument(event, session.owner, String(event.version))),
+        events: page.map((event) =>
+          liveEvent(eventDocument(event, session.owner, String(event.version))),
+        ),
         reached: String(version),
         more: page.length === EVENTS_READ_MAX,
       };
@@ -50,15 +58,22 @@ export function ownerEvents(
   return {
     read: async () => {
       const page = await store.feed(cursor, EVENTS_READ_MAX);
-      const own: EventDocument[] = [];
+      const own: LiveEvent[] = [];
       for (const event of page) {
-        if ((await owners.ownerOf(event)) === owner) own.push(feedDocument(event, owner));
+        if ((await owners.ownerOf(event)) === owner)
+          own.push(liveEvent(feedDocument(event, owner)));
       }
       cursor = page.at(-1)?.position ?? cursor;
       return { events: own, reached: encodeFeed(cursor), more: page.length === EVENTS_READ_MAX };
     },
   };
 }
+
+/** JSON has no line breaks of its own, so an event is one line of data. */
+const liveEvent = (event: EventDocument): LiveEvent => ({
+  cursor: event.cursor,
+  text: `id: ${event.cursor}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
+});
 
 const feedDocument = (event: RecordedEvent, owner: string): EventDocument =>
   eventDocument(event, owner, encodeFeed(event.position));

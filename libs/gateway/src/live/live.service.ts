@@ -1,4 +1,4 @@
-import { HangarError, type EventDocument } from '@hangar/contracts';
+import { HangarError } from '@hangar/contracts';
 import type { EventStore } from '@hangar/messaging';
 import type { Response } from 'express';
 import type { Caller } from '../auth/caller.ts';
@@ -11,7 +11,7 @@ import {
   type EventSource,
 } from './event-source.ts';
 import type { EventOwners } from './event.document.ts';
-import type { LogSignal } from './log-signal.ts';
+import type { Signal } from './signal.ts';
 
 /** Streams of events held open at once in one process. */
 export const STREAMS_MAX = 500;
@@ -29,7 +29,7 @@ export interface LiveParts {
   store: Pick<EventStore, 'readStream' | 'feed' | 'head'>;
   owners: EventOwners;
   reader: SessionReader;
-  signal: LogSignal;
+  signal: Signal;
   heartbeatMs?: number;
   slowClientMsMax?: number;
 }
@@ -58,16 +58,23 @@ export class LiveService {
     const { reader, store } = this.#parts;
     const session = await reader.find(caller.owner, ref);
     const after = lastId === undefined ? session.version : decodeVersion(lastId);
-    await this.#serve(caller, sessionEvents(store, session, after), response);
+    await this.serve(caller, sessionEvents(store, session, after), this.#parts.signal, response);
   }
 
   async all(caller: Caller, lastId: string | undefined, response: Response): Promise<void> {
     const { store, owners } = this.#parts;
     const after = lastId === undefined ? await store.head() : decodeFeed(lastId);
-    await this.#serve(caller, ownerEvents(store, owners, caller.owner, after), response);
+    const source = ownerEvents(store, owners, caller.owner, after);
+    await this.serve(caller, source, this.#parts.signal, response);
   }
 
-  async #serve(caller: Caller, source: EventSource, response: Response): Promise<void> {
+  /** Streams what a source has, as long as the client takes it; `signal` says that there is more. */
+  async serve(
+    caller: Caller,
+    source: EventSource,
+    signal: Signal,
+    response: Response,
+  ): Promise<void> {
     if (this.#streams >= STREAMS_MAX) {
       throw new HangarError('exhausted', `${STREAMS_MAX} streams of events are open already.`, {
         hint: 'Close some, or follow everything with one: GET /api/events.',
@@ -83,7 +90,8 @@ export class LiveService {
       });
       response.write(`retry: ${RECONNECT_MS}\n\n`);
       // HEAD asks what this is, and nobody would take what follows.
-      if (response.req.method !== 'HEAD') await this.#follow(caller, source, response, stop);
+      if (response.req.method !== 'HEAD')
+        await this.#follow(caller, { source, signal }, response, stop);
       response.end();
     } catch {
       // The answer has begun: it can only be cut, and the client goes on from its last id.
@@ -95,11 +103,11 @@ export class LiveService {
 
   async #follow(
     caller: Caller,
-    source: EventSource,
+    { source, signal }: { source: EventSource; signal: Signal },
     response: Response,
     stop: AbortSignal,
   ): Promise<void> {
-    const { signal, heartbeatMs = HEARTBEAT_MS } = this.#parts;
+    const { heartbeatMs = HEARTBEAT_MS } = this.#parts;
     let spokenAt = performance.now();
     let told = '';
     let looks = 0;
@@ -107,10 +115,10 @@ export class LiveService {
       const { mark } = signal;
       const page = await source.read();
       for (const event of page.events) {
-        if (!(await this.#write(response, eventText(event), stop))) return;
+        if (!(await this.#write(response, event.text, stop))) return;
       }
       if (page.events.length > 0) {
-        told = page.events.at(-1)?.cursor ?? told;
+        told = page.events.findLast(({ cursor }) => cursor !== null)?.cursor ?? told;
         spokenAt = performance.now();
         looks = 0;
       }
@@ -154,7 +162,3 @@ export class LiveService {
     });
   }
 }
-
-/** JSON has no line breaks of its own, so an event is one line of data. */
-export const eventText = (event: EventDocument): string =>
-  `id: ${event.cursor}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;

@@ -3,7 +3,15 @@ import type { ViewChange, ViewRow } from '../views/view-change.ts';
 
 type MessageEvent = Extract<
   SessionEvent,
-  { type: 'MessageQueued' | 'MessageDelivered' | 'MessageTakenBack' | 'MessageFailed' }
+  {
+    type:
+      | 'MessageQueued'
+      | 'SteerRequested'
+      | 'MessageReturned'
+      | 'MessageDelivered'
+      | 'MessageTakenBack'
+      | 'MessageFailed';
+  }
 >;
 
 /** A message is queued, delivered, taken_back or failed, and its row says which [M4]. */
@@ -19,16 +27,28 @@ export function projectMessage(
   switch (event.type) {
     case 'MessageQueued': {
       const { text, mode, queued_at } = event.data;
-      const rest = { text, mode, status: 'queued', reason: null, turn: null, queued_at };
+      const rest = {
+        text,
+        mode,
+        status: 'queued',
+        reason: null,
+        turn: null,
+        offered: false,
+        queued_at,
+      };
       return [
         { op: 'add', table: 'message_view', row: { session_id, message_id, ordinal, ...rest } },
       ];
     }
+    case 'SteerRequested':
+      return become({ offered: true });
+    case 'MessageReturned':
+      return become({ offered: false });
     case 'MessageDelivered':
-      return become({ status: 'delivered', turn: event.data.turn });
+      return become({ status: 'delivered', turn: event.data.turn, offered: false });
     case 'MessageTakenBack':
-      return become({ status: 'taken_back' });
+      return become({ status: 'taken_back', offered: false });
     case 'MessageFailed':
-      return become({ status: 'failed', reason: event.data.reason });
+      return become({ status: 'failed', reason: event.data.reason, offered: false });
   }
 }

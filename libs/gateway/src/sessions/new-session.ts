@@ -4,6 +4,8 @@ import {
   sessionBranch,
   sessionCwd,
   type CreateSession,
+  type HarnessDocument,
+  type Permissions,
   type Recipe,
   type SessionEvents,
 } from '@hangar/contracts';
@@ -12,6 +14,7 @@ import type { GatewaySettings } from '../settings.ts';
 /** Fields of the command CreateSession. */
 export type NewSession = Omit<SessionEvents['SessionCreated'], 'created_at'> & {
   message?: { message_id: string; text: string };
+  permissions?: Permissions;
 };
 
 /**
@@ -45,23 +48,40 @@ export function newSession(
     ...(body.message === undefined
       ? {}
       : { message: { message_id: ids.message_id, text: body.message } }),
+    ...(body.permissions === undefined ? {} : { permissions: body.permissions }),
   };
 }
 
 /** What may run in an environment: what is installed, and of that what its recipe names. */
-export function allowedHarnesses(recipe: Recipe | null, known: readonly string[]): string[] {
+export function allowedHarnesses(
+  recipe: Recipe | null,
+  known: readonly HarnessDocument[],
+): string[] {
   const wanted = recipe?.harnesses;
-  return known.filter((name) => wanted === undefined || wanted.includes(name));
+  return known
+    .map(({ name }) => name)
+    .filter((name) => wanted === undefined || wanted.includes(name));
 }
 
-function requireHarness(body: CreateSession, recipe: Recipe, known: readonly string[]): void {
+function requireHarness(
+  body: CreateSession,
+  recipe: Recipe,
+  known: readonly HarnessDocument[],
+): void {
   const allowed = allowedHarnesses(recipe, known);
   if (allowed.includes(body.harness)) return;
-  const isKnown = known.includes(body.harness);
+  const isKnown = known.some(({ name }) => name === body.harness);
   const message = isKnown
     ? `The environment ${body.environment} does not allow the harness ${body.harness}.`
     : `There is no harness ${body.harness} here.`;
   throw new HangarError('invalid', message, {
-    hint: `Use one of: ${allowed.join(', ') || '(none is installed)'}.`,
+    hint: `Use one of: ${named(allowed, known)}.`,
   });
 }
+
+/** For people: without hangar's own, which is for trying things out. */
+export const named = (allowed: string[], known: readonly HarnessDocument[]): string =>
+  known
+    .filter(({ name, version }) => version !== null && allowed.includes(name))
+    .map(({ name }) => name)
+    .join(', ') || '(none is installed)';

@@ -72,7 +72,9 @@ export function sessionDocument(rows: SessionRows): SessionDocument {
   const { session } = rows;
   return {
     ...fieldsOf(session),
-    turns: rows.turns.toSorted((a, b) => a.number - b.number).map(turnDocument),
+    turns: rows.turns
+      .toSorted((a, b) => a.number - b.number)
+      .map((turn) => turnDocument(turn, rows.messages)),
     checkpoints: rows.checkpoints.toSorted(byOrdinal).map(checkpointDocument),
     continuity: session.continuity as SessionDocument['continuity'],
     attention: rows.cards.toSorted(byOrdinal).map(cardDocument),
@@ -84,12 +86,13 @@ export function sessionDocument(rows: SessionRows): SessionDocument {
       messages_queued: MESSAGES_QUEUED_MAX,
       message_bytes: MESSAGE_BYTES_MAX,
     },
+    permissions: session.permissions as SessionDocument['permissions'],
   };
 }
 
 const byOrdinal = (a: { ordinal: number }, b: { ordinal: number }): number => a.ordinal - b.ordinal;
 
-export const turnDocument = (row: TurnView): TurnDocument => ({
+export const turnDocument = (row: TurnView, messages: MessageView[]): TurnDocument => ({
   number: row.number,
   run_id: row.run_id,
   message_id: row.message_id,
@@ -103,6 +106,10 @@ export const turnDocument = (row: TurnView): TurnDocument => ({
   usage: row.usage as TurnDocument['usage'],
   error: row.error,
   conversation: row.conversation,
+  steered: messages
+    .filter(({ turn, message_id }) => turn === row.number && message_id !== row.message_id)
+    .toSorted(byOrdinal)
+    .map(({ message_id, text: words }) => ({ message_id, text: words })),
   checkpoint_id: row.checkpoint_id,
 });
 
@@ -126,13 +133,21 @@ const cardDocument = (row: CardView): CardDocument => ({
   text: row.text,
   choices: row.choices,
   since: text(row.since),
+  turn: row.turn,
+  questions: row.asked?.questions ?? [],
+  tool:
+    row.asked?.tool === undefined
+      ? null
+      : { name: row.asked.tool, input: row.asked.tool_input ?? '' },
 });
 
-/** First that of the running turn, then retries and interrupting ones, newest first. */
+const GOES_FIRST: ReadonlySet<string> = new Set(['retry', 'interrupt', 'answer']);
+
+/** First that of the running turn, then retries, answers and interrupting ones, newest first. */
 export function queueOf(rows: Pick<SessionRows, 'turns' | 'messages'>): QueuedMessageDocument[] {
   const running = rows.turns.find((turn) => turn.finished_at === null)?.message_id;
   const rank = ({ message_id, mode }: MessageView): number =>
-    message_id === running ? 0 : mode === 'retry' || mode === 'interrupt' ? 1 : 2;
+    message_id === running ? 0 : GOES_FIRST.has(mode) ? 1 : 2;
   return rows.messages
     .filter(({ status }) => status === 'queued')
     .toSorted((a, b) => {
@@ -140,10 +155,11 @@ export function queueOf(rows: Pick<SessionRows, 'turns' | 'messages'>): QueuedMe
       if (difference !== 0) return difference;
       return rank(a) === 1 ? b.ordinal - a.ordinal : a.ordinal - b.ordinal;
     })
-    .map(({ message_id, text: words, mode, queued_at }) => ({
+    .map(({ message_id, text: words, mode, queued_at, offered }) => ({
       message_id,
       text: words,
       mode,
       queued_at: text(queued_at),
+      is_steering: offered,
     }));
 }

@@ -42,12 +42,18 @@ export const answered = (version: number, messageId: string): Outcome =>
   since(version, (rows) => {
     const message = rows.messages.find(({ message_id }) => message_id === messageId);
     if (WAITS_ON_A_PERSON.has(rows.session.state)) return true;
+    // A question may wait for days: whoever waits hears of it instead.
+    if (waitsOnAnswer(rows)) return true;
     if (message?.status === 'taken_back') return true;
     const number =
       message?.turn ?? rows.turns.findLast(({ message_id }) => message_id === messageId)?.number;
     if (number === undefined || number === null) return message?.status === 'failed';
     return turnSettled(rows, number);
   });
+
+/** The agent asked something, in a turn that runs or was deferred on it [A2]. */
+const waitsOnAnswer = ({ cards }: SessionRows): boolean =>
+  cards.some(({ asked }) => asked !== null);
 
 /** interrupt: the turn that ran then is over and saved. */
 export const turnOver = (version: number, turn: number): Outcome =>
@@ -62,3 +68,10 @@ function turnSettled({ session, turns }: SessionRows, number: number): boolean {
 /** A checkpoint that was asked for is recorded, or was missed. */
 export const checkpointSettled = (version: number, checkpointId: string | null): Outcome =>
   since(version, ({ session }) => session.checkpointing !== checkpointId || checkpointId === null);
+
+/** take back: the harness said who has the message, or its turn is over. */
+export const messageSettled = (version: number, messageId: string): Outcome =>
+  since(version, ({ messages }) => {
+    const message = messages.find(({ message_id }) => message_id === messageId);
+    return message?.status !== 'queued';
+  });

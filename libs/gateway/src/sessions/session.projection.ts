@@ -17,6 +17,7 @@ type Named<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
 const ACTIVITY: ReadonlySet<string> = new Set([
   'MessageQueued',
   'MessageDelivered',
+  'CardAnswered',
   'ResumeRequested',
   'SessionStarted',
   'SessionResumed',
@@ -70,6 +71,7 @@ function created(d: SessionEvents['SessionCreated'], event: RecordedEvent): View
       idle_minutes: d.idle_minutes,
       turn_minutes: d.turn_minutes,
       checkpoints_kept_max: d.checkpoints_kept_max,
+      permissions: { mode: 'all', rules: [] },
       created_at: d.created_at,
       last_active_at: d.created_at,
       updated_at: event.at,
@@ -84,14 +86,19 @@ function changeOf(id: string, event: SessionEvent, recorded: RecordedEvent): Ses
       return { session: { name: event.data.name, title: event.data.title } };
     case 'IdleMinutesChanged':
       return { session: { idle_minutes: event.data.idle_minutes } };
+    case 'PermissionsChanged':
+      return { session: { permissions: event.data } };
     case 'MessageQueued':
+    case 'SteerRequested':
+    case 'MessageReturned':
     case 'MessageDelivered':
     case 'MessageTakenBack':
     case 'MessageFailed':
       return { session: {}, others: projectMessage(id, event, recorded.version) };
     case 'AttentionRaised': {
       const { card_id, ...card } = event.data;
-      const row = { session_id: id, id: card_id, ordinal: recorded.version, ...card };
+      const { asked = null, turn = null } = card;
+      const row = { session_id: id, id: card_id, ordinal: recorded.version, ...card, asked, turn };
       return { session: {}, others: [{ op: 'add', table: 'card_view', row }] };
     }
     case 'AttentionCleared':
@@ -125,6 +132,7 @@ function stateOf(id: string, event: SessionEvent): SessionChange {
   switch (event.type) {
     case 'ResumeRequested':
     case 'TurnCancelRequested':
+    case 'DeferRequested':
     case 'SuspendAborted':
       return { session: { state_reason: event.data.reason } };
     case 'InterruptionResolved':

@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { SandboxPlace } from '@hangar/contracts';
+import type { Ask, Permissions, SandboxPlace } from '@hangar/contracts';
 import { VIEW_SCHEMA } from '../views/view-tables.ts';
 
 /** A session's own row; `DELETED` rows stay as a mark of whose the session was. */
@@ -31,6 +31,7 @@ export class SessionView {
   @Column({ type: 'integer' }) idle_minutes: number;
   @Column({ type: 'integer' }) turn_minutes: number;
   @Column({ type: 'integer' }) checkpoints_kept_max: number;
+  @Column({ type: 'jsonb' }) permissions: Permissions;
   @Column({ type: 'timestamptz' }) created_at: Date;
   @Column({ type: 'timestamptz' }) last_active_at: Date;
   @Column({ type: 'timestamptz' }) updated_at: Date;
@@ -87,6 +88,8 @@ export class MessageView {
   @Column({ type: 'text' }) status: string;
   @Column({ type: 'text', nullable: true }) reason: string | null;
   @Column({ type: 'integer', nullable: true }) turn: number | null;
+  /** To the turn that runs. */
+  @Column({ type: 'boolean' }) offered: boolean;
   @Column({ type: 'timestamptz' }) queued_at: Date;
 }
 
@@ -98,5 +101,7 @@ export class CardView {
   @Column({ type: 'text' }) kind: string;
   @Column({ type: 'text' }) text: string;
   @Column({ type: 'jsonb' }) choices: string[];
+  @Column({ type: 'jsonb', nullable: true }) asked: Ask | null;
+  @Column({ type: 'integer', nullable: true }) turn: number | null;
   @Column({ type: 'timestamptz' }) since: Date;
 }

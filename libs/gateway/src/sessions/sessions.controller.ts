@@ -1,6 +1,8 @@
 import { Body, Controller, Inject, Param } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import {
+  answerCardSchema,
+  cardIdSchema,
   createSessionSchema,
   deleteSessionQuerySchema,
   emptyBodySchema,
@@ -8,6 +10,7 @@ import {
   listSessionsQuerySchema,
   messageIdSchema,
   messageReceiptSchema,
+  permissionsSchema,
   renameSessionSchema,
   sendMessageSchema,
   sessionDocumentSchema,
@@ -16,10 +19,11 @@ import {
   sessionRefSchema,
   suspendSessionSchema,
   waitQuerySchema,
+  type AnswerCardBody,
   type CreateSession,
   type DeleteSessionQuery,
   type ListSessionsQuery,
-  type MessageReceipt,
+  type PermissionsDocument,
   type Page,
   type RenameSession,
   type SendMessage,
@@ -132,15 +136,50 @@ export class SessionsController {
     id: 'takeBackMessage',
     summary: 'Take a message back that the agent does not have yet.',
     scope: 'write',
-    answers: { 200: messageReceiptSchema },
+    answers: { 200: messageReceiptSchema, 202: messageReceiptSchema },
     errors: ['not_found', 'conflict'],
   })
   takeBack(
     @FromCaller() caller: Caller,
     @Param('ref', REF) ref: string,
     @Param('message_id', { schema: messageIdSchema }) messageId: string,
-  ): Promise<MessageReceipt> {
+  ): Promise<Answer> {
     return this.sessions.takeBack(caller, ref, messageId);
+  }
+
+  @Route({
+    at: 'POST :ref/cards/:card_id/answer',
+    id: 'answerCard',
+    summary: 'Answer a question or decide on a tool call; the first answer counts.',
+    scope: 'write',
+    query: waitQuerySchema,
+    answers: WAITED,
+    errors: ['not_found', 'conflict'],
+  })
+  answer(
+    @FromCaller() caller: Caller,
+    @Param('ref', REF) ref: string,
+    @Param('card_id', { schema: cardIdSchema }) cardId: string,
+    @Body({ schema: answerCardSchema }) body: AnswerCardBody,
+    @Asked() query: WaitQuery,
+  ): Promise<Answer> {
+    return this.sessions.answerCard(caller, ref, cardId, body, query);
+  }
+
+  @Route({
+    at: 'PUT :ref/permissions',
+    id: 'changePermissions',
+    summary: 'What its tool calls need leave for, from the next turn on.',
+    scope: 'write',
+    answers: { 200: sessionDocumentSchema },
+    errors: ['not_found', 'conflict'],
+  })
+  permissions(
+    @FromCaller() caller: Caller,
+    @Param('ref', REF) ref: string,
+    @Body({ schema: permissionsSchema }) body: PermissionsDocument,
+  ): Promise<SessionDocument> {
+    return this.sessions.permissions(caller, ref, body);
   }
 
   @Route({

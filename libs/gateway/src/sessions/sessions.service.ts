@@ -1,5 +1,10 @@
 import {
+  TAKE_BACK_SECONDS_MAX,
   deriveId,
+  type Answer as Answered,
+  type AnswerCardBody,
+  type Ask,
+  type PermissionsDocument,
   HangarError,
   type CreateSession,
   type DeleteSessionQuery,
@@ -112,9 +117,13 @@ export class SessionsService {
     body: SendMessage,
     { wait }: WaitQuery,
   ): Promise<Answer> {
-    const { id } = await this.#parts.reader.find(caller.owner, ref);
+    const { reader, settings } = this.#parts;
+    const { id, harness } = await reader.find(caller.owner, ref);
+    const steers = settings.harnesses.some(
+      ({ name, capabilities }) => name === harness && capabilities['steer'] === true,
+    );
     const made = await this.#parts.idempotency.once(caller, creation, (seed) =>
-      this.#queue(caller, id, seed, body),
+      this.#queue(caller, id, seed, { ...body, steers }),
     );
     if (wait === undefined) return new Answer(202, made.body);
     const { message_id } = made.body;
@@ -125,27 +134,80 @@ export class SessionsService {
     caller: Caller,
     id: string,
     seed: string,
-    body: SendMessage,
+    { steers, ...body }: SendMessage & { steers: boolean },
   ): Promise<Made<MessageReceipt>> {
     const message_id = deriveId('msg', id, seed);
-    const data = { message_id, text: body.message, mode: body.mode };
+    const data = { message_id, text: body.message, mode: body.mode, steers };
     const { version } = await this.#command(caller, id, 'SendMessage', data);
-    const receipt = await this.#receipt(id, message_id, body.mode);
+    const receipt = await this.#receipt(id, message_id);
     return { body: receipt, session_id: id, message_id, version };
   }
 
-  async takeBack(caller: Caller, ref: string, message_id: string): Promise<MessageReceipt> {
-    const { id } = await this.#parts.reader.find(caller.owner, ref);
-    await this.#command(caller, id, 'TakeBackMessage', { message_id });
-    return { message_id, status: 'taken_back', mode: 'auto' };
+  /** Of a message that was offered to the running turn the harness says who has it [M4]. */
+  async takeBack(caller: Caller, ref: string, message_id: string): Promise<Answer> {
+    const { reader, watch } = this.#parts;
+    const { id } = await reader.find(caller.owner, ref);
+    const { version } = await this.#command(caller, id, 'TakeBackMessage', { message_id });
+    const wanted = outcome.messageSettled(version, message_id);
+    const look = async (): Promise<true | null> => (wanted(await reader.rows(id)) ? true : null);
+    await watch.until(look, { seconds: TAKE_BACK_SECONDS_MAX, gone: caller.gone });
+    const receipt = await this.#receipt(id, message_id);
+    if (receipt.status === 'delivered')
+      throw new HangarError('conflict', 'The agent has this message already.', {
+        hint: 'Interrupt the turn to stop the work on it.',
+      });
+    return new Answer(receipt.status === 'queued' ? 202 : 200, receipt);
   }
 
-  async #receipt(id: string, message_id: string, mode: string): Promise<MessageReceipt> {
-    const message = await this.#parts.reader.message(id, message_id);
-    const turns = await this.#parts.reader.turns(id);
-    const turn = message?.turn ?? turns.find((each) => each.message_id === message_id)?.number;
+  async #receipt(id: string, message_id: string): Promise<MessageReceipt> {
+    const rows = await this.#parts.reader.rows(id);
+    const message = rows?.messages.find((each) => each.message_id === message_id);
+    const turn =
+      message?.turn ?? rows?.turns.find((each) => each.message_id === message_id)?.number ?? null;
     const status = (message?.status ?? 'queued') as MessageReceipt['status'];
-    return { message_id, status, mode, ...(turn == null ? {} : { turn }) };
+    const becomes =
+      status !== 'queued'
+        ? null
+        : message?.offered
+          ? 'steer'
+          : turn !== null
+            ? 'turn'
+            : RESUMES.has(rows?.session.state ?? '')
+              ? 'resume'
+              : 'queue';
+    return {
+      message_id,
+      status,
+      mode: message?.mode ?? 'auto',
+      becomes,
+      ...(turn === null ? {} : { turn }),
+    };
+  }
+
+  async answerCard(
+    caller: Caller,
+    ref: string,
+    card_id: string,
+    body: AnswerCardBody,
+    { wait }: WaitQuery,
+  ): Promise<Answer> {
+    const { reader } = this.#parts;
+    const { id } = await reader.find(caller.owner, ref);
+    const rows = await reader.rows(id);
+    const asked = rows?.cards.find((card) => card.id === card_id)?.asked ?? null;
+    const data = { card_id, answer: answerOf(body, asked), answered_by: caller.owner };
+    const { version } = await this.#command(caller, id, 'AnswerCard', data);
+    return this.#accepted(caller, id, outcome.atRest(version), wait);
+  }
+
+  async permissions(
+    caller: Caller,
+    ref: string,
+    data: PermissionsDocument,
+  ): Promise<SessionDocument> {
+    const { id } = await this.#parts.reader.find(caller.owner, ref);
+    await this.#command(caller, id, 'ChangePermissions', data);
+    return this.get(caller, id);
   }
 
   async open(caller: Caller, ref: string, { wait }: WaitQuery): Promise<Answer> {
@@ -269,6 +331,33 @@ export class SessionsService {
     });
   }
 }
+
+/** A message then waits for the sandbox. */
+const RESUMES: ReadonlySet<string> = new Set(['STARTING', 'RESUMING', 'SUSPENDING', 'SUSPENDED']);
+
+/** `text` answers the one question there is; a card that is not there is refused by its owner. */
+function answerOf(body: AnswerCardBody, asked: Ask | null): Answered {
+  const { verdict, text, answers = {}, reason } = body;
+  const [question, ...others] = asked?.kind === 'question' ? asked.questions : [];
+  if (text !== undefined && others.length > 0)
+    throw new HangarError('invalid', 'The card has several questions.', {
+      hint: `Give \`answers\` by id: ${asked?.questions.map(({ id }) => id).join(', ')}.`,
+    });
+  const given = text !== undefined && question ? { [question.id]: text } : answers;
+  // A decision has no question to answer: words beside a deny are its reason.
+  const words = asked?.kind === 'decision' && text !== undefined ? decisionOf(text) : null;
+  return {
+    verdict: words?.verdict ?? verdict,
+    answers: Object.entries(given).map(([question_id, each]) => ({ question_id, text: each })),
+    reason: words?.reason ?? reason,
+  };
+}
+
+/** `allow` and `deny` are the choices of such a card; anything else says why it is denied. */
+const decisionOf = (text: string): { verdict: 'allow' | 'deny'; reason: string } => {
+  if (text === 'allow' || text === 'deny') return { verdict: text, reason: '' };
+  return { verdict: 'deny', reason: text };
+};
 
 const isSame = (row: SessionView | undefined, owner: string, body: CreateSession): boolean =>
   row?.owner === owner &&

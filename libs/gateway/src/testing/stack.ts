@@ -31,7 +31,11 @@ export const TEST_SETTINGS: GatewaySettings = {
   turnMinutes: 60,
   sandboxTtlMinutes: 480,
   maxActiveSessions: 20,
-  harnesses: ['claude-code', 'codex', 'pi', 'fake'],
+  harnesses: ['claude-code', 'codex', 'pi', 'fake'].map((name) => ({
+    name,
+    version: name === 'fake' ? null : '1.0.0',
+    capabilities: { steer: true },
+  })),
 };
 
 /** The gateway on a real log and bus, with the real sessions service behind it. */

@@ -2,7 +2,7 @@
  * Goes up with every change of these tables or of a projection: the read models are then made
  * anew from the log, beside those in use.
  */
-export const VIEW_FOLD = 1;
+export const VIEW_FOLD = 2;
 
 /** Where readers look, and where a rebuild writes until it has caught up. */
 export const VIEW_SCHEMA = 'view';
@@ -37,6 +37,7 @@ create table ${schema}.session_view (
   idle_minutes integer not null,
   turn_minutes integer not null,
   checkpoints_kept_max integer not null,
+  permissions jsonb not null,
   created_at timestamptz not null,
   last_active_at timestamptz not null,
   updated_at timestamptz not null,
@@ -92,6 +93,7 @@ create table ${schema}.message_view (
   status text not null,
   reason text,
   turn integer,
+  offered boolean not null,
   queued_at timestamptz not null,
   constraint message_view_key primary key (session_id, message_id)
 );
@@ -102,6 +104,8 @@ create table ${schema}.card_view (
   kind text not null,
   text text not null,
   choices jsonb not null,
+  asked jsonb,
+  turn integer,
   since timestamptz not null,
   constraint card_view_key primary key (session_id, id)
 );
@@ -125,5 +129,7 @@ export const JSON_COLUMNS: ReadonlySet<string> = new Set([
   'skipped',
   'warnings',
   'choices',
+  'asked',
+  'permissions',
   'recipe',
 ]);

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLocalWake } from '@hangar/messaging';
-import { LogSignal } from '../live/log-signal.ts';
+import { Signal } from '../live/signal.ts';
 import { ViewWatch } from './view-watch.ts';
 
 const never = new AbortController().signal;
 
 function watched(caughtUp: () => Promise<void> = () => Promise.resolve()) {
   const wake = createLocalWake();
-  const signal = new LogSignal(wake);
+  const signal = new Signal((announce) => wake.subscribe('log', announce));
   return { wake, signal, watch: new ViewWatch({ caughtUp }, signal) };
 }
 

@@ -1,6 +1,6 @@
 import { HangarError } from '@hangar/contracts';
 import type { Projector } from '@hangar/messaging';
-import type { LogSignal } from '../live/log-signal.ts';
+import type { Signal } from '../live/signal.ts';
 
 /** So long an answer waits for the read models after a command: people read own writes. */
 export const CATCH_UP_MS_MAX = 2000;
@@ -14,11 +14,11 @@ const SWEEP_MS = 1000;
 /** Lets requests wait for what the read models will show; woken by commits, not by a clock. */
 export class ViewWatch {
   readonly #projector: Pick<Projector, 'caughtUp'>;
-  readonly #signal: LogSignal;
+  readonly #signal: Signal;
   #waits = 0;
   #catchUps = 0;
 
-  constructor(projector: Pick<Projector, 'caughtUp'>, signal: LogSignal) {
+  constructor(projector: Pick<Projector, 'caughtUp'>, signal: Signal) {
     this.#projector = projector;
     this.#signal = signal;
   }

@@ -1,3 +1,4 @@
+export { createMemoryActivityLog } from './activity-log.ts';
 export {
   createMemoryLog,
   type Delivery,

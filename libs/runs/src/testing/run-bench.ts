@@ -3,8 +3,8 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import type pg from 'pg';
 import { HangarError, validateEvent, type RunEvents, type SandboxPlace } from '@hangar/contracts';
 import { fakeAdapter } from '@hangar/harness-adapters/fake';
-import type { LeasedEffect, RecordedEvent } from '@hangar/messaging';
-import { createMemoryLog } from '@hangar/messaging/memory';
+import type { ActivityLog, LeasedEffect, RecordedEvent } from '@hangar/messaging';
+import { createMemoryActivityLog, createMemoryLog } from '@hangar/messaging/memory';
 import { createFakeDriver, type FakeDriver, type FakeRun } from '@hangar/sandbox-drivers/fake';
 import { EXECUTE, createRuns, type Runs } from '../run.service.ts';
 import { createRunWorker, type WorkerOptions } from '../run.worker.ts';
@@ -24,7 +24,9 @@ export interface RunBench {
   start(changes?: Partial<RunRequest>): Promise<void>;
   /** Executes the effect as the runner does; `signal` is the lease. */
   execute(options?: { attempt?: number; signal?: AbortSignal }): Promise<void>;
-  cancelOverBus(): void;
+  /** The bus says that the run's log has something new. */
+  nudge(): void;
+  activity: ActivityLog;
   events(): Promise<RecordedEvent[]>;
   ended<K extends 'RunFinished' | 'RunFailed'>(type: K): Promise<RunEvents[K]>;
   process(suffix?: string): FakeRun;
@@ -85,9 +87,11 @@ export async function createRunBench(options: BenchOptions = {}): Promise<RunBen
   // Without anything alongside its events, the aggregate never asks the pool.
   const runs = createRuns(undefined as unknown as pg.Pool, store);
   const bus = fakeBus();
+  const activity = createMemoryActivityLog();
   const worker = createRunWorker({
     runs: options.wrap ? options.wrap(runs) : runs,
     nats: bus.nats,
+    activity,
     io: driver,
     adapter: options.adapter ?? (() => fakeAdapter),
     runVariables: options.variables ?? (async () => ({ envVars: {}, secrets: [] })),
@@ -119,7 +123,8 @@ export async function createRunBench(options: BenchOptions = {}): Promise<RunBen
       };
       return worker.execute(effect, signal);
     },
-    cancelOverBus: bus.tell,
+    nudge: bus.tell,
+    activity,
     events,
     ended: async (type) => {
       const event = (await events()).find((each) => each.type === type);
@@ -179,6 +184,7 @@ function fakeBus(): { nats: NatsConnection; tell(): void } {
       listeners.add(callback);
       return { unsubscribe: () => void listeners.delete(callback) };
     },
+    publish: () => undefined,
     isClosed: () => false,
   };
   return {

@@ -2,6 +2,7 @@ import { HangarError, type SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
 import { partNumber, turnOf, type Session, type SessionCheckpoint } from '../session.ts';
 import { ended } from './lifecycle.ts';
+import { suspend } from './suspend.ts';
 import {
   always,
   checkpointDue,
@@ -146,6 +147,8 @@ const prune: Step = (s) => {
 
 type Result = 'complete' | 'incomplete' | 'missed';
 
+const WAITS = 'it waits for an answer';
+
 /** What waited for the checkpoint goes on, whatever came of it. */
 const afterCheckpoint =
   (reason: string, result: Result, checkpointId: string, now: string): Step =>
@@ -156,6 +159,8 @@ const afterCheckpoint =
         if (phase.step !== 'ended') return [];
         if (reason !== 'turn') return checkpointDue('turn', now)(s);
         const outcome = turnOf(s, phase.turn)?.outcome;
+        if (outcome === 'deferred' && s.queue.length === 0)
+          return suspend(s, { reason: WAITS, automatic: true, force: false }, now);
         return outcome === 'interrupted'
           ? interrupted(phase.turn, whyCut(s, phase.turn), false, now)(s)
           : turnOrIdle(`turn ${phase.turn} ${outcome}`, now)(s);

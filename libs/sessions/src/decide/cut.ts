@@ -1,5 +1,5 @@
 import { sessionPartId, type SessionEvent } from '@hangar/contracts';
-import { heldSandbox, turnOf, type SandboxHold, type Session } from '../session.ts';
+import { heldSandbox, isAsk, turnOf, type SandboxHold, type Session } from '../session.ts';
 import { always, inOrder, interrupted, release, whyCut, type Step } from './steps.ts';
 
 /** Asks the run to stop, once. */
@@ -26,6 +26,30 @@ export const settleMessage =
     return [{ type: 'MessageFailed', data: { message_id: id, reason } }];
   };
 
+/**
+ * A message that was offered to a turn and not delivered waits for the next one, or is taken back
+ * where a person wanted it back: exactly one of the two [M4].
+ */
+export const settleOffered =
+  (turn: number, only?: string): Step =>
+  (s) =>
+    s.queue
+      .filter((m) => m.offered?.turn === turn && (only === undefined || m.message_id === only))
+      .map(({ message_id, offered }) =>
+        offered?.wanted_back
+          ? { type: 'MessageTakenBack', data: { message_id } }
+          : { type: 'MessageReturned', data: { message_id, turn } },
+      );
+
+/** Cards of a turn that is over and was not deferred [A4]. */
+export const closeAsks =
+  (turn: number, reason: string): Step =>
+  (s) =>
+    s.attention
+      .filter(isAsk)
+      .filter((card) => card.turn === turn)
+      .map((card) => ({ type: 'AttentionCleared', data: { card_id: card.id, reason } }));
+
 /** Ends a turn that cannot end itself; its message is kept in the turn for a retry. */
 export const cutTurn =
   (turn: number, reason: string, now: string): Step =>
@@ -33,6 +57,8 @@ export const cutTurn =
     inOrder(
       s,
       settleMessage(turn, 'interrupted', reason),
+      settleOffered(turn),
+      closeAsks(turn, reason),
       always({
         type: 'TurnFinished',
         data: {

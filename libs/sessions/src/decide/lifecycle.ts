@@ -10,13 +10,16 @@ export function createSession(
   { data, now }: CommandOf<'CreateSession'>,
 ): SessionEvent[] {
   if (s) return []; // The same creation again: already recorded.
-  const { message, ...fields } = data;
+  const { message, permissions, ...fields } = data;
   const created: SessionEvent = { type: 'SessionCreated', data: { ...fields, created_at: now } };
   const first: SessionEvent[] = message
     ? [{ type: 'MessageQueued', data: { ...message, mode: 'auto', queued_at: now } }]
     : [];
   const blank = evolve(null, created) as Session;
-  return [created, ...inOrder(blank, always(...first), requestSandbox(now))];
+  const rules: SessionEvent[] = permissions
+    ? [{ type: 'PermissionsChanged', data: permissions }]
+    : [];
+  return [created, ...inOrder(blank, always(...rules, ...first), requestSandbox(now))];
 }
 
 /** Opening what is open is quiet; opening what is going away waits for it [R6]. */
@@ -56,6 +59,16 @@ export function keepSession(s: Session, { data }: CommandOf<'KeepSession'>): Ses
   if (s.phase.state === 'ARCHIVED' || s.phase.state === 'DELETED') throw ended(s);
   if (s.idle_minutes === data.idle_minutes) return [];
   return [{ type: 'IdleMinutesChanged', data: { idle_minutes: data.idle_minutes } }];
+}
+
+/** From the next turn on: a run keeps the rules it was started with [A3]. */
+export function changePermissions(
+  s: Session,
+  { data }: CommandOf<'ChangePermissions'>,
+): SessionEvent[] {
+  if (s.phase.state === 'ARCHIVED' || s.phase.state === 'DELETED') throw ended(s);
+  if (JSON.stringify(s.permissions) === JSON.stringify(data)) return [];
+  return [{ type: 'PermissionsChanged', data }];
 }
 
 /** Name and title only: branch, paths and ids stay [S7]. */

@@ -12,6 +12,7 @@ export function sendMessage(s: Session, { data, now }: CommandOf<'SendMessage'>)
   const known =
     s.queue.some((m) => m.message_id === data.message_id) ||
     s.taken_back.includes(data.message_id) ||
+    s.delivered.includes(data.message_id) ||
     s.turns.some((t) => t.message_id === data.message_id);
   if (known) return [];
   if (s.queue.length >= MESSAGES_QUEUED_MAX)
@@ -20,8 +21,9 @@ export function sendMessage(s: Session, { data, now }: CommandOf<'SendMessage'>)
       `${MESSAGES_QUEUED_MAX} messages already wait in this session; this one was not taken`,
       { hint: 'send it when some of them have been worked on, or take one back' },
     );
-  const queued: SessionEvent = { type: 'MessageQueued', data: { ...data, queued_at: now } };
-  return inOrder(s, always(queued), wake(data.mode, now));
+  const { steers, ...message } = data;
+  const queued: SessionEvent = { type: 'MessageQueued', data: { ...message, queued_at: now } };
+  return inOrder(s, always(queued), wake(data.mode, now), steers ? steer(data) : () => []);
 }
 
 const wake =
@@ -41,7 +43,30 @@ const wake =
     }
   };
 
-/** Exactly one of delivered and taken back happens [M4]: a message in flight is no longer ours. */
+/**
+ * Offers the message to the turn that runs [M3]. `auto` keeps the order: behind a message that waits
+ * for its turn it waits too.
+ */
+const steer =
+  ({ message_id, text, mode }: CommandOf<'SendMessage'>['data']): Step =>
+  (s) => {
+    const { phase } = s;
+    if (phase.state !== 'ACTIVE' || (phase.step !== 'requested' && phase.step !== 'running'))
+      return [];
+    const inFlight = inFlightMessage(s);
+    const isBehind = s.queue.some(
+      (m) => m.message_id !== message_id && m.message_id !== inFlight && !m.offered,
+    );
+    if (mode !== 'steer' && (mode !== 'auto' || isBehind)) return [];
+    const { turn } = phase;
+    const run_id = turnOf(s, turn)?.run_id ?? '';
+    return [{ type: 'SteerRequested', data: { session_id: s.id, message_id, text, turn, run_id } }];
+  };
+
+/**
+ * Exactly one of delivered and taken back happens [M4]: a message in flight is no longer ours. One
+ * that was offered to the running turn is asked back, and the harness says which it is.
+ */
 export function takeBackMessage(
   s: Session,
   { data }: CommandOf<'TakeBackMessage'>,
@@ -49,14 +74,23 @@ export function takeBackMessage(
   const id = data.message_id;
   if (s.phase.state === 'ARCHIVED' || s.phase.state === 'DELETED') throw ended(s);
   if (s.taken_back.includes(id)) return [];
-  if (inFlightMessage(s) === id || s.turns.some((t) => t.message_id === id))
-    throw new HangarError('conflict', 'the agent has this message, or is being given it', {
-      hint: 'interrupt the turn to stop the work on it',
-    });
-  if (!s.queue.some((m) => m.message_id === id))
+  if (inFlightMessage(s) === id || s.turns.some((t) => t.message_id === id)) throw tooLate();
+  const message = s.queue.find((m) => m.message_id === id);
+  if (!message) {
+    if (s.delivered.includes(id)) throw tooLate();
     throw new HangarError('not_found', `no message ${id} waits in this session`);
-  return [{ type: 'MessageTakenBack', data: { message_id: id } }];
+  }
+  if (!message.offered) return [{ type: 'MessageTakenBack', data: { message_id: id } }];
+  const { turn, wanted_back } = message.offered;
+  if (wanted_back) return [];
+  const run_id = turnOf(s, turn)?.run_id ?? '';
+  return [{ type: 'TakeBackRequested', data: { session_id: s.id, message_id: id, turn, run_id } }];
 }
+
+const tooLate = (): HangarError =>
+  new HangarError('conflict', 'the agent has this message, or is being given it', {
+    hint: 'interrupt the turn to stop the work on it',
+  });
 
 /** Stops the running turn and keeps its work; the queue stays [M4] [M8]. */
 export function interruptTurn(s: Session): SessionEvent[] {

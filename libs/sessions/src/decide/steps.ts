@@ -1,4 +1,5 @@
-import { deriveId, sessionPartId, type SessionEvent } from '@hangar/contracts';
+import { deriveId, sessionPartId, type AnsweredAsk, type SessionEvent } from '@hangar/contracts';
+import { answerOfMessage } from '../answer-text.ts';
 import { handoffText } from '../handoff.ts';
 import { evolve } from '../session.evolve.ts';
 import {
@@ -73,11 +74,36 @@ export const turnOrIdle =
   (s) => {
     const message = s.queue[0];
     // A checkpoint being taken sees a still tree; the turn starts when it is recorded.
-    if (message && !s.checkpointing) return [requestTurn(s, message, now)];
+    if (message && !s.checkpointing)
+      // A message in the place of an answer is the answer [A2]: its card asks nobody any more.
+      return inOrder(s, closeDeferred, (after) => [
+        requestTurn(after, message, now, answeredBy(s, message)),
+      ]);
     return [{ type: 'SessionIdled', data: { since: now, reason } }];
   };
 
-function requestTurn(s: Session, message: QueuedMessage, now: string): SessionEvent {
+const closeDeferred: Step = ({ deferred, attention }) =>
+  deferred && attention.some((c) => c.id === deferred.id)
+    ? [
+        {
+          type: 'AttentionCleared',
+          data: { card_id: deferred.id, reason: 'a message came as its answer' },
+        },
+      ]
+    : [];
+
+function answeredBy(s: Session, message: QueuedMessage): AnsweredAsk | undefined {
+  if (message.mode === 'answer' && s.given) return { ask: s.given.ask, answer: s.given.answer };
+  if (!s.deferred) return undefined;
+  return { ask: s.deferred.asked, answer: answerOfMessage(s.deferred.asked, message.text) };
+}
+
+function requestTurn(
+  s: Session,
+  message: QueuedMessage,
+  now: string,
+  answered: AnsweredAsk | undefined,
+): SessionEvent {
   const hold = heldSandbox(s);
   if (!hold?.place) throw new Error('a turn needs an attached sandbox');
   const turn = s.turns.length + 1;
@@ -101,6 +127,8 @@ function requestTurn(s: Session, message: QueuedMessage, now: string): SessionEv
       handoff: handoffText(s),
       turn_minutes: s.turn_minutes,
       requested_at: now,
+      permissions: s.permissions,
+      ...(answered ? { answered } : {}),
     },
   };
 }

@@ -1,13 +1,14 @@
 import { HangarError, type SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
 import { heldSandbox, partNumber, type Session } from '../session.ts';
-import { mayIdle, wantsInterval } from '../session.timers.ts';
+import { mayDefer, mayIdle, restsSince, wantsInterval } from '../session.timers.ts';
+import { deferTurn } from './ask.ts';
 import { ended, stillActive } from './lifecycle.ts';
 import { suspended } from './sandbox.ts';
 import { always, checkpointDue, inOrder, isLimited, release } from './steps.ts';
 import { counted } from '../counted.ts';
 
-function suspend(
+export function suspend(
   s: Session,
   options: { reason: string; automatic: boolean; force: boolean },
   now: string,
@@ -36,6 +37,9 @@ export function suspendSession(
     case 'IDLE':
       return suspend(s, { ...ON_DEMAND, force: data.force }, now);
     case 'ACTIVE':
+      // A turn that waits on a person ends on that; one at work is never killed.
+      if (phase.step === 'deferring') return [];
+      if (mayDeferNow(s)) return deferTurn(s, 'suspended on demand');
       throw stillActive(phase, 'suspend');
     case 'STARTING':
     case 'RESUMING':
@@ -48,6 +52,9 @@ export function suspendSession(
   }
 }
 
+/** Also where it is never suspended by itself: a person asked for it. */
+const mayDeferNow = (s: Session): boolean => mayDefer({ ...s, idle_minutes: 1 });
+
 const ON_DEMAND = { reason: 'suspended on demand', automatic: false };
 
 const minutesBetween = (from: string, to: string): number =>
@@ -58,13 +65,13 @@ export function suspendIfIdle(
   s: Session,
   { data, now }: CommandOf<'SuspendIfIdle'>,
 ): SessionEvent[] {
-  if (!mayIdle(s) || data.busy) return [];
-  const { phase } = s;
-  const since =
-    data.last_active_at && data.last_active_at > phase.since ? data.last_active_at : phase.since;
+  if (data.busy || !(mayIdle(s) || mayDefer(s))) return [];
+  const rested = restsSince(s);
+  const since = data.last_active_at && data.last_active_at > rested ? data.last_active_at : rested;
   if (minutesBetween(since, now) < s.idle_minutes) return [];
-  const reason = `idle for ${counted(s.idle_minutes, 'minute')}`;
-  return suspend(s, { reason, automatic: true, force: false }, now);
+  const minutes = counted(s.idle_minutes, 'minute');
+  if (mayDefer(s)) return deferTurn(s, `waited ${minutes} for an answer`);
+  return suspend(s, { reason: `idle for ${minutes}`, automatic: true, force: false }, now);
 }
 
 const AT_ITS_END = 'the sandbox is at the end of its lifetime';

@@ -1,30 +1,27 @@
 import type { SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
-import { turnOf, type Session } from '../session.ts';
-import { cancelTurn, cutTurn, interruptLost, settleMessage } from './cut.ts';
+import { isOpenTurn, turnOf, type Session } from '../session.ts';
+import { passOn } from './ask.ts';
+import {
+  cancelTurn,
+  closeAsks,
+  cutTurn,
+  interruptLost,
+  settleMessage,
+  settleOffered,
+} from './cut.ts';
 import { always, checkpointDue, clearCards, inOrder } from './steps.ts';
-
-/** Only the run of the open turn may speak; anything else is late or doubled, and quiet [M5]. */
-function openTurn(s: Session, data: { run_id: string; turn: number }): boolean {
-  const { phase } = s;
-  return (
-    phase.state === 'ACTIVE' &&
-    phase.step !== 'ended' &&
-    phase.turn === data.turn &&
-    turnOf(s, data.turn)?.run_id === data.run_id
-  );
-}
 
 export function noteTurnStarted(
   s: Session,
   { data, now }: CommandOf<'NoteTurnStarted'>,
 ): SessionEvent[] {
-  if (!openTurn(s, data) || turnOf(s, data.turn)?.started_at) return [];
+  if (!isOpenTurn(s, data) || turnOf(s, data.turn)?.started_at) return [];
   return [{ type: 'TurnStarted', data: { ...data, started_at: now } }];
 }
 
 export function noteDelivery(s: Session, { data }: CommandOf<'NoteDelivery'>): SessionEvent[] {
-  if (!openTurn(s, data) || !s.queue.some((m) => m.message_id === data.message_id)) return [];
+  if (!isOpenTurn(s, data) || !s.queue.some((m) => m.message_id === data.message_id)) return [];
   return inOrder(
     s,
     always({
@@ -36,20 +33,33 @@ export function noteDelivery(s: Session, { data }: CommandOf<'NoteDelivery'>): S
   );
 }
 
+/** The harness has it not, and will not get it in this turn. */
+export function returnMessage(s: Session, { data }: CommandOf<'ReturnMessage'>): SessionEvent[] {
+  if (!isOpenTurn(s, data)) return [];
+  return settleOffered(data.turn, data.message_id)(s);
+}
+
 /** The work is done; what it left is saved before anything else happens [C2]. */
 export function finishTurn(s: Session, { data, now }: CommandOf<'FinishTurn'>): SessionEvent[] {
-  if (!openTurn(s, data)) return [];
+  if (!isOpenTurn(s, data)) return [];
+  const { turn } = data;
+  const isDeferred = data.outcome === 'deferred';
   return inOrder(
     s,
-    settleMessage(data.turn, data.outcome, data.error),
+    // One that the agent deferred had its message.
+    settleMessage(turn, isDeferred ? 'succeeded' : data.outcome, data.error),
+    settleOffered(turn),
+    isDeferred ? () => [] : closeAsks(turn, `turn ${turn} ${data.outcome}`),
     always({ type: 'TurnFinished', data: { ...data, finished_at: now } }),
+    // An answer that came while the turn was ending on its question reached nobody yet.
+    (after) => (isDeferred && after.given?.turn === turn ? passOn(now)(after) : []),
     checkpointDue('turn', now),
   );
 }
 
 /** The agent or its sandbox went away in mid-turn [S3]. */
 export function loseTurn(s: Session, { data, now }: CommandOf<'LoseTurn'>): SessionEvent[] {
-  if (!openTurn(s, data)) return [];
+  if (!isOpenTurn(s, data)) return [];
   const reason = data.reason || 'the run gave no reason';
   if (data.sandbox_gone) return interruptLost(data.turn, reason, now)(s);
   // The sandbox lives: what the agent did so far is saved first, then the person decides. A run

@@ -1,6 +1,14 @@
 import type { SessionEvents } from '@hangar/contracts';
 import { TURN_TEXT_CHARACTERS_MAX, clip } from '../clip.ts';
-import { heldSandbox, turnOf, type Session, type Turn } from '../session.ts';
+import {
+  heldSandbox,
+  isAsk,
+  turnOf,
+  type AskCard,
+  type AttentionCard,
+  type Session,
+  type Turn,
+} from '../session.ts';
 import { idle, withNotes, withTurn, type Named } from './parts.ts';
 
 export function evolveTurn(
@@ -9,6 +17,7 @@ export function evolveTurn(
     | 'TurnRequested'
     | 'TurnStarted'
     | 'TurnCancelRequested'
+    | 'DeferRequested'
     | 'TurnFinished'
     | 'SessionInterrupted'
     | 'InterruptionResolved'
@@ -33,6 +42,12 @@ export function evolveTurn(
         ...s,
         state_reason: event.data.reason,
         phase: phase.state === 'ACTIVE' ? { ...phase, step: 'cancelling' } : phase,
+      };
+    case 'DeferRequested':
+      return {
+        ...s,
+        state_reason: event.data.reason,
+        phase: phase.state === 'ACTIVE' ? { ...phase, step: 'deferring' } : phase,
       };
     case 'TurnFinished':
       return turnFinished(s, event.data);
@@ -84,15 +99,23 @@ function turnRequested(s: Session, d: SessionEvents['TurnRequested']): Session {
     error: null,
     conversation: null,
     checkpoint_id: null,
+    answered_at: null,
   };
   return {
     ...s,
     turns: [...s.turns.map(summed), turn],
     notes: [],
+    deferred: null,
+    given: null,
     state_reason: `turn ${d.turn} is starting`,
     phase: { state: 'ACTIVE', sandbox, turn: d.turn, step: 'requested', since: d.requested_at },
   };
 }
+
+const isAskOf =
+  (turn: number) =>
+  (card: AttentionCard): card is AskCard =>
+    isAsk(card) && card.turn === turn;
 
 function turnFinished(s: Session, d: SessionEvents['TurnFinished']): Session {
   const next = withTurn(s, d.turn, (t) => ({
@@ -109,6 +132,8 @@ function turnFinished(s: Session, d: SessionEvents['TurnFinished']): Session {
     ...next,
     // The message was this turn's; delivered or not, it does not start another by itself.
     queue: next.queue.filter((m) => m.message_id !== turnOf(s, d.turn)?.message_id),
+    given: d.outcome === 'deferred' ? next.given : null,
+    deferred: d.outcome === 'deferred' ? (next.attention.find(isAskOf(d.turn)) ?? null) : null,
     harness_session: d.harness_session ?? next.harness_session,
     conversation:
       d.conversation === 'native' || d.conversation === 'handoff'

@@ -1,4 +1,10 @@
-import type { Continuity, SandboxPlace, SessionEvent } from '@hangar/contracts';
+import {
+  deriveId,
+  type Ask,
+  type Continuity,
+  type SandboxPlace,
+  type SessionEvent,
+} from '@hangar/contracts';
 import type { SessionCommand, SessionCommands } from '../session.commands.ts';
 import { decide } from '../session.decider.ts';
 import { evolve } from '../session.evolve.ts';
@@ -72,8 +78,13 @@ export const create = command('CreateSession', {
   checkpoints_kept_max: 2,
 });
 
-export const send = (id: string, minutes = 0, mode: 'auto' | 'queue' | 'interrupt' = 'auto') =>
-  command('SendMessage', { message_id: id, text: `please ${id}`, mode }, minutes);
+type Mode = 'auto' | 'steer' | 'queue' | 'interrupt';
+
+/** To a harness that takes no messages while it works; `steer` is to one that does. */
+export const send = (id: string, minutes = 0, mode: Mode = 'auto', steers = false) =>
+  command('SendMessage', { message_id: id, text: `please ${id}`, mode, steers }, minutes);
+
+export const steer = (id: string, mode: Mode = 'auto') => send(id, 0, mode, true);
 
 export const attach = (epoch: number, minutes = 0) =>
   command(
@@ -147,6 +158,36 @@ export const restored = (number: number, epoch: number, losses: Continuity['loss
 export const suspend = (force = false, minutes = 0) =>
   command('SuspendSession', { force }, minutes);
 
+/** A question with choices, as an agent asks it. */
+export const QUESTION: Ask = {
+  id: 'toolu_01',
+  kind: 'question',
+  questions: [
+    {
+      id: 'which',
+      text: 'Which fix?',
+      choices: [
+        { label: 'A', description: '' },
+        { label: 'B', description: '' },
+      ],
+      is_multiple: false,
+    },
+  ],
+};
+
+export const ask = (turn: number, asked: Ask = QUESTION, minutes = 0) =>
+  command('RaiseAsk', { run_id: runId(turn), turn, ask: asked }, minutes);
+
+export const askCardId = (turn: number, asked: Ask = QUESTION): string =>
+  deriveId('card', SESSION_ID, 'ask', turn, asked.id);
+
+export const answer = (turn: number, text = 'B', by = 'ada') =>
+  command('AnswerCard', {
+    card_id: askCardId(turn),
+    answer: { verdict: 'allow', answers: [{ question_id: 'which', text }], reason: '' },
+    answered_by: by,
+  });
+
 const started = command('NoteTurnStarted', { run_id: runId(1), turn: 1 });
 const lose = (sandbox_gone: boolean) =>
   command('LoseTurn', {
@@ -173,6 +214,17 @@ const suspended = [
 const resuming = [...suspended, command('OpenSession', {})];
 const interrupted = [...upTo.running, lose(false), record(1)];
 
+const asked = [...upTo.running, ask(1)];
+/** Suspended with its question open. */
+const deferred = [
+  ...asked,
+  suspend(),
+  finish(1, 'deferred'),
+  record(1),
+  record(2, { reason: 'suspend' }),
+  command('FinishRelease', { sandbox_id: sandboxId(1), cause: 'asked' }),
+];
+
 /** A story for each state, and for each step of a state that makes a difference. */
 export const STORIES = {
   'not created': [],
@@ -182,11 +234,14 @@ export const STORIES = {
   'IDLE, saved': saved,
   'ACTIVE, requested': upTo.active,
   'ACTIVE, running': upTo.running,
+  'ACTIVE, asked': asked,
+  'ACTIVE, deferring': [...asked, suspend()],
   'ACTIVE, cancelling': [...upTo.running, command('InterruptTurn', {})],
   'ACTIVE, ended': saving,
   'SUSPENDING, saving': suspending,
   'SUSPENDING, releasing': [...suspending, record(2, { reason: 'suspend' })],
   SUSPENDED: suspended,
+  'SUSPENDED, asked': deferred,
   RESUMING: resuming,
   'RESUMING, restoring': [...resuming, attach(2)],
   INTERRUPTED: interrupted,

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file hangar/v1/common.proto.
  */
 export const file_hangar_v1_common: GenFile = /*@__PURE__*/
-  fileDesc("ChZoYW5nYXIvdjEvY29tbW9uLnByb3RvEgloYW5nYXIudjEiggEKDFNhbmRib3hQbGFjZRISCgpzYW5kYm94X2lkGAEgASgJEhAKCGluc3RhbmNlGAIgASgJEgwKBGhvbWUYAyABKAkSCwoDY3dkGAQgASgJEgwKBG5vZGUYBSABKAkSDQoFdG9vbHMYBiABKAkSFAoMaGFybmVzc19yb290GAcgASgJInQKClRva2VuVXNhZ2USFAoMaW5wdXRfdG9rZW5zGAEgASgBEhUKDW91dHB1dF90b2tlbnMYAiABKAESFQoNY2FjaGVkX3Rva2VucxgDIAEoARIVCghjb3N0X3VzZBgEIAEoAUgAiAEBQgsKCV9jb3N0X3VzZCI8Cg5DaGVja3BvaW50UGFydBIMCgRuYW1lGAEgASgJEgwKBHNpemUYAiABKAESDgoGc2hhMjU2GAMgASgJIlQKCE9taXNzaW9uEhEKBHBhdGgYASABKAlIAIgBARIOCgZyZWFzb24YAiABKAkSEgoFYnl0ZXMYAyABKAFIAYgBAUIHCgVfcGF0aEIICgZfYnl0ZXMiPwoOQ29udGludWl0eVBhcnQSDQoFc3RhdGUYASABKAkSEwoGZGV0YWlsGAIgASgJSACIAQFCCQoHX2RldGFpbCLuAgoKQ29udGludWl0eRIvCgxjb252ZXJzYXRpb24YASABKAsyGS5oYW5nYXIudjEuQ29udGludWl0eVBhcnQSKgoHY29tbWl0cxgCIAEoCzIZLmhhbmdhci52MS5Db250aW51aXR5UGFydBIpCgZzdGFnZWQYAyABKAsyGS5oYW5nYXIudjEuQ29udGludWl0eVBhcnQSKwoIdW5zdGFnZWQYBCABKAsyGS5oYW5nYXIudjEuQ29udGludWl0eVBhcnQSLAoJdW50cmFja2VkGAUgASgLMhkuaGFuZ2FyLnYxLkNvbnRpbnVpdHlQYXJ0EioKB2lnbm9yZWQYBiABKAsyGS5oYW5nYXIudjEuQ29udGludWl0eVBhcnQSLAoJcHJvY2Vzc2VzGAcgASgLMhkuaGFuZ2FyLnYxLkNvbnRpbnVpdHlQYXJ0EiMKBmxvc3NlcxgIIAMoCzITLmhhbmdhci52MS5PbWlzc2lvbmIGcHJvdG8z");
+  fileDesc("ChZoYW5nYXIvdjEvY29tbW9uLnByb3RvEgloYW5nYXIudjEiggEKDFNhbmRib3hQbGFjZRISCgpzYW5kYm94X2lkGAEgASgJEhAKCGluc3RhbmNlGAIgASgJEgwKBGhvbWUYAyABKAkSCwoDY3dkGAQgASgJEgwKBG5vZGUYBSABKAkSDQoFdG9vbHMYBiABKAkSFAoMaGFybmVzc19yb290GAcgASgJInQKClRva2VuVXNhZ2USFAoMaW5wdXRfdG9rZW5zGAEgASgBEhUKDW91dHB1dF90b2tlbnMYAiABKAESFQoNY2FjaGVkX3Rva2VucxgDIAEoARIVCghjb3N0X3VzZBgEIAEoAUgAiAEBQgsKCV9jb3N0X3VzZCI8Cg5DaGVja3BvaW50UGFydBIMCgRuYW1lGAEgASgJEgwKBHNpemUYAiABKAESDgoGc2hhMjU2GAMgASgJIlQKCE9taXNzaW9uEhEKBHBhdGgYASABKAlIAIgBARIOCgZyZWFzb24YAiABKAkSEgoFYnl0ZXMYAyABKAFIAYgBAUIHCgVfcGF0aEIICgZfYnl0ZXMiPwoOQ29udGludWl0eVBhcnQSDQoFc3RhdGUYASABKAkSEwoGZGV0YWlsGAIgASgJSACIAQFCCQoHX2RldGFpbCLuAgoKQ29udGludWl0eRIvCgxjb252ZXJzYXRpb24YASABKAsyGS5oYW5nYXIudjEuQ29udGludWl0eVBhcnQSKgoHY29tbWl0cxgCIAEoCzIZLmhhbmdhci52MS5Db250aW51aXR5UGFydBIpCgZzdGFnZWQYAyABKAsyGS5oYW5nYXIudjEuQ29udGludWl0eVBhcnQSKwoIdW5zdGFnZWQYBCABKAsyGS5oYW5nYXIudjEuQ29udGludWl0eVBhcnQSLAoJdW50cmFja2VkGAUgASgLMhkuaGFuZ2FyLnYxLkNvbnRpbnVpdHlQYXJ0EioKB2lnbm9yZWQYBiABKAsyGS5oYW5nYXIudjEuQ29udGludWl0eVBhcnQSLAoJcHJvY2Vzc2VzGAcgASgLMhkuaGFuZ2FyLnYxLkNvbnRpbnVpdHlQYXJ0EiMKBmxvc3NlcxgIIAMoCzITLmhhbmdhci52MS5PbWlzc2lvbiIvCglBc2tDaG9pY2USDQoFbGFiZWwYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkiZQoNQXNrZWRRdWVzdGlvbhIKCgJpZBgBIAEoCRIMCgR0ZXh0GAIgASgJEiUKB2Nob2ljZXMYAyADKAsyFC5oYW5nYXIudjEuQXNrQ2hvaWNlEhMKC2lzX211bHRpcGxlGAQgASgIIpABCgNBc2sSCgoCaWQYASABKAkSDAoEa2luZBgCIAEoCRIrCglxdWVzdGlvbnMYAyADKAsyGC5oYW5nYXIudjEuQXNrZWRRdWVzdGlvbhIRCgR0b29sGAQgASgJSACIAQESFwoKdG9vbF9pbnB1dBgFIAEoCUgBiAEBQgcKBV90b29sQg0KC190b29sX2lucHV0Ii4KCUFza0Fuc3dlchITCgtxdWVzdGlvbl9pZBgBIAEoCRIMCgR0ZXh0GAIgASgJIlAKBkFuc3dlchIPCgd2ZXJkaWN0GAEgASgJEiUKB2Fuc3dlcnMYAiADKAsyFC5oYW5nYXIudjEuQXNrQW5zd2VyEg4KBnJlYXNvbhgDIAEoCSJNCgtBbnN3ZXJlZEFzaxIbCgNhc2sYASABKAsyDi5oYW5nYXIudjEuQXNrEiEKBmFuc3dlchgCIAEoCzIRLmhhbmdhci52MS5BbnN3ZXIiQAoOUGVybWlzc2lvblJ1bGUSDAoEdG9vbBgBIAEoCRIPCgdwYXR0ZXJuGAIgASgJEg8KB3ZlcmRpY3QYAyABKAkiRQoLUGVybWlzc2lvbnMSDAoEbW9kZRgBIAEoCRIoCgVydWxlcxgCIAMoCzIZLmhhbmdhci52MS5QZXJtaXNzaW9uUnVsZWIGcHJvdG8z");
 
 /**
  * Where things are inside one sandbox, as its processes see them.
@@ -240,4 +240,245 @@ export type Continuity = Message<"hangar.v1.Continuity"> & {
  */
 export const ContinuitySchema: GenMessage<Continuity> = /*@__PURE__*/
   messageDesc(file_hangar_v1_common, 5);
+
+/**
+ * @generated from message hangar.v1.AskChoice
+ */
+export type AskChoice = Message<"hangar.v1.AskChoice"> & {
+  /**
+   * @generated from field: string label = 1;
+   */
+  label: string;
+
+  /**
+   * @generated from field: string description = 2;
+   */
+  description: string;
+};
+
+/**
+ * Describes the message hangar.v1.AskChoice.
+ * Use `create(AskChoiceSchema)` to create a new message.
+ */
+export const AskChoiceSchema: GenMessage<AskChoice> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_common, 6);
+
+/**
+ * One question of an ask; a free text is an answer beside the choices.
+ *
+ * @generated from message hangar.v1.AskedQuestion
+ */
+export type AskedQuestion = Message<"hangar.v1.AskedQuestion"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string text = 2;
+   */
+  text: string;
+
+  /**
+   * @generated from field: repeated hangar.v1.AskChoice choices = 3;
+   */
+  choices: AskChoice[];
+
+  /**
+   * Several choices may be taken, then separated by ", ".
+   *
+   * @generated from field: bool is_multiple = 4;
+   */
+  isMultiple: boolean;
+};
+
+/**
+ * Describes the message hangar.v1.AskedQuestion.
+ * Use `create(AskedQuestionSchema)` to create a new message.
+ */
+export const AskedQuestionSchema: GenMessage<AskedQuestion> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_common, 7);
+
+/**
+ * What the agent wants of a person; its turn waits for the answer.
+ *
+ * @generated from message hangar.v1.Ask
+ */
+export type Ask = Message<"hangar.v1.Ask"> & {
+  /**
+   * Unique in the conversation, and the same when the call is asked about again.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * question or decision.
+   *
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+
+  /**
+   * @generated from field: repeated hangar.v1.AskedQuestion questions = 3;
+   */
+  questions: AskedQuestion[];
+
+  /**
+   * The tool call that wants leave; left out for a question.
+   *
+   * @generated from field: optional string tool = 4;
+   */
+  tool?: string | undefined;
+
+  /**
+   * As JSON, cut to a bound.
+   *
+   * @generated from field: optional string tool_input = 5;
+   */
+  toolInput?: string | undefined;
+};
+
+/**
+ * Describes the message hangar.v1.Ask.
+ * Use `create(AskSchema)` to create a new message.
+ */
+export const AskSchema: GenMessage<Ask> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_common, 8);
+
+/**
+ * @generated from message hangar.v1.AskAnswer
+ */
+export type AskAnswer = Message<"hangar.v1.AskAnswer"> & {
+  /**
+   * @generated from field: string question_id = 1;
+   */
+  questionId: string;
+
+  /**
+   * @generated from field: string text = 2;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message hangar.v1.AskAnswer.
+ * Use `create(AskAnswerSchema)` to create a new message.
+ */
+export const AskAnswerSchema: GenMessage<AskAnswer> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_common, 9);
+
+/**
+ * @generated from message hangar.v1.Answer
+ */
+export type Answer = Message<"hangar.v1.Answer"> & {
+  /**
+   * allow or deny; deny of a question: it stays without an answer.
+   *
+   * @generated from field: string verdict = 1;
+   */
+  verdict: string;
+
+  /**
+   * @generated from field: repeated hangar.v1.AskAnswer answers = 2;
+   */
+  answers: AskAnswer[];
+
+  /**
+   * What the agent is told with a deny.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message hangar.v1.Answer.
+ * Use `create(AnswerSchema)` to create a new message.
+ */
+export const AnswerSchema: GenMessage<Answer> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_common, 10);
+
+/**
+ * @generated from message hangar.v1.AnsweredAsk
+ */
+export type AnsweredAsk = Message<"hangar.v1.AnsweredAsk"> & {
+  /**
+   * @generated from field: hangar.v1.Ask ask = 1;
+   */
+  ask?: Ask | undefined;
+
+  /**
+   * @generated from field: hangar.v1.Answer answer = 2;
+   */
+  answer?: Answer | undefined;
+};
+
+/**
+ * Describes the message hangar.v1.AnsweredAsk.
+ * Use `create(AnsweredAskSchema)` to create a new message.
+ */
+export const AnsweredAskSchema: GenMessage<AnsweredAsk> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_common, 11);
+
+/**
+ * Rules by tool and pattern, the first that matches wins [A3].
+ *
+ * @generated from message hangar.v1.PermissionRule
+ */
+export type PermissionRule = Message<"hangar.v1.PermissionRule"> & {
+  /**
+   * Name of the harness's tool; `*` stands for any run of characters, also in the pattern.
+   *
+   * @generated from field: string tool = 1;
+   */
+  tool: string;
+
+  /**
+   * Of the command, the path, or else of the input as JSON.
+   *
+   * @generated from field: string pattern = 2;
+   */
+  pattern: string;
+
+  /**
+   * allow, deny or ask.
+   *
+   * @generated from field: string verdict = 3;
+   */
+  verdict: string;
+};
+
+/**
+ * Describes the message hangar.v1.PermissionRule.
+ * Use `create(PermissionRuleSchema)` to create a new message.
+ */
+export const PermissionRuleSchema: GenMessage<PermissionRule> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_common, 12);
+
+/**
+ * What a tool call needs leave for [A3].
+ *
+ * @generated from message hangar.v1.Permissions
+ */
+export type Permissions = Message<"hangar.v1.Permissions"> & {
+  /**
+   * all, ask: what no rule matches is allowed, or asked about.
+   *
+   * @generated from field: string mode = 1;
+   */
+  mode: string;
+
+  /**
+   * @generated from field: repeated hangar.v1.PermissionRule rules = 2;
+   */
+  rules: PermissionRule[];
+};
+
+/**
+ * Describes the message hangar.v1.Permissions.
+ * Use `create(PermissionsSchema)` to create a new message.
+ */
+export const PermissionsSchema: GenMessage<Permissions> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_common, 13);
 

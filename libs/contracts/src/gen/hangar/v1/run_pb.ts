@@ -6,7 +6,7 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { SandboxPlace, TokenUsage } from "./common_pb.ts";
+import type { Answer, AnsweredAsk, Ask, Permissions, SandboxPlace, TokenUsage } from "./common_pb.ts";
 import { file_hangar_v1_common } from "./common_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file hangar/v1/run.proto.
  */
 export const file_hangar_v1_run: GenFile = /*@__PURE__*/
-  fileDesc("ChNoYW5nYXIvdjEvcnVuLnByb3RvEgloYW5nYXIudjEi5wIKDFJ1blJlcXVlc3RlZBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIMCgR0dXJuGAMgASgBEg0KBWVwb2NoGAQgASgBEg0KBW93bmVyGAUgASgJEhMKC2Vudmlyb25tZW50GAYgASgJEiYKBXBsYWNlGAcgASgLMhcuaGFuZ2FyLnYxLlNhbmRib3hQbGFjZRIPCgdoYXJuZXNzGAggASgJEhIKBW1vZGVsGAkgASgJSACIAQESHAoPaGFybmVzc19zZXNzaW9uGAogASgJSAGIAQESDgoGcmVzdW1lGAsgASgIEhIKCm1lc3NhZ2VfaWQYDCABKAkSDwoHbWVzc2FnZRgNIAEoCRINCgVub3RlcxgOIAEoCRIPCgdoYW5kb2ZmGA8gASgJEhQKDHR1cm5fbWludXRlcxgQIAEoAUIICgZfbW9kZWxCEgoQX2hhcm5lc3Nfc2Vzc2lvbiJ3CgpSdW5TdGFydGVkEg4KBnJ1bl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEgwKBHR1cm4YAyABKAESDQoFZXBvY2gYBCABKAESFAoMY29udmVyc2F0aW9uGAUgASgJEhIKCnN0YXJ0ZWRfYXQYBiABKAkiagoTUnVuTWVzc2FnZURlbGl2ZXJlZBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIMCgR0dXJuGAMgASgBEg0KBWVwb2NoGAQgASgBEhIKCm1lc3NhZ2VfaWQYBSABKAkiNAoSUnVuQ2FuY2VsUmVxdWVzdGVkEg4KBnJ1bl9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAki3wIKC1J1bkZpbmlzaGVkEg4KBnJ1bl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEgwKBHR1cm4YAyABKAESDQoFZXBvY2gYBCABKAESDwoHb3V0Y29tZRgFIAEoCRIWCglleGl0X2NvZGUYBiABKAFIAIgBARIPCgdzdW1tYXJ5GAcgASgJEiQKBXVzYWdlGAggASgLMhUuaGFuZ2FyLnYxLlRva2VuVXNhZ2USEgoFZXJyb3IYCSABKAlIAYgBARIXCgplcnJvcl9raW5kGAogASgJSAKIAQESHAoPaGFybmVzc19zZXNzaW9uGAsgASgJSAOIAQESFAoMY29udmVyc2F0aW9uGAwgASgJEhMKC2ZpbmlzaGVkX2F0GA0gASgJQgwKCl9leGl0X2NvZGVCCAoGX2Vycm9yQg0KC19lcnJvcl9raW5kQhIKEF9oYXJuZXNzX3Nlc3Npb24ikwEKCVJ1bkZhaWxlZBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIMCgR0dXJuGAMgASgBEg0KBWVwb2NoGAQgASgBEgwKBGNvZGUYBSABKAkSDgoGcmVhc29uGAYgASgJEhQKDHNhbmRib3hfZ29uZRgHIAEoCBIRCglmYWlsZWRfYXQYCCABKAliBnByb3RvMw", [file_hangar_v1_common]);
+  fileDesc("ChNoYW5nYXIvdjEvcnVuLnByb3RvEgloYW5nYXIudjEi5QMKDFJ1blJlcXVlc3RlZBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIMCgR0dXJuGAMgASgBEg0KBWVwb2NoGAQgASgBEg0KBW93bmVyGAUgASgJEhMKC2Vudmlyb25tZW50GAYgASgJEiYKBXBsYWNlGAcgASgLMhcuaGFuZ2FyLnYxLlNhbmRib3hQbGFjZRIPCgdoYXJuZXNzGAggASgJEhIKBW1vZGVsGAkgASgJSACIAQESHAoPaGFybmVzc19zZXNzaW9uGAogASgJSAGIAQESDgoGcmVzdW1lGAsgASgIEhIKCm1lc3NhZ2VfaWQYDCABKAkSDwoHbWVzc2FnZRgNIAEoCRINCgVub3RlcxgOIAEoCRIPCgdoYW5kb2ZmGA8gASgJEhQKDHR1cm5fbWludXRlcxgQIAEoARIwCgtwZXJtaXNzaW9ucxgRIAEoCzIWLmhhbmdhci52MS5QZXJtaXNzaW9uc0gCiAEBEi0KCGFuc3dlcmVkGBIgASgLMhYuaGFuZ2FyLnYxLkFuc3dlcmVkQXNrSAOIAQFCCAoGX21vZGVsQhIKEF9oYXJuZXNzX3Nlc3Npb25CDgoMX3Blcm1pc3Npb25zQgsKCV9hbnN3ZXJlZCJ3CgpSdW5TdGFydGVkEg4KBnJ1bl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEgwKBHR1cm4YAyABKAESDQoFZXBvY2gYBCABKAESFAoMY29udmVyc2F0aW9uGAUgASgJEhIKCnN0YXJ0ZWRfYXQYBiABKAkiagoTUnVuTWVzc2FnZURlbGl2ZXJlZBIOCgZydW5faWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIMCgR0dXJuGAMgASgBEg0KBWVwb2NoGAQgASgBEhIKCm1lc3NhZ2VfaWQYBSABKAkiRQoRUnVuU3RlZXJSZXF1ZXN0ZWQSDgoGcnVuX2lkGAEgASgJEhIKCm1lc3NhZ2VfaWQYAiABKAkSDAoEdGV4dBgDIAEoCSI6ChRSdW5XaXRoZHJhd1JlcXVlc3RlZBIOCgZydW5faWQYASABKAkSEgoKbWVzc2FnZV9pZBgCIAEoCSJpChJSdW5NZXNzYWdlUmV0dXJuZWQSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDAoEdHVybhgDIAEoARINCgVlcG9jaBgEIAEoARISCgptZXNzYWdlX2lkGAUgASgJInoKCFJ1bkFza2VkEg4KBnJ1bl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEgwKBHR1cm4YAyABKAESDQoFZXBvY2gYBCABKAESGwoDYXNrGAUgASgLMg4uaGFuZ2FyLnYxLkFzaxIQCghhc2tlZF9hdBgGIAEoCSJfCgxSdW5Bc2tDbG9zZWQSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDAoEdHVybhgDIAEoARINCgVlcG9jaBgEIAEoARIOCgZhc2tfaWQYBSABKAkiUwoOUnVuQW5zd2VyR2l2ZW4SDgoGcnVuX2lkGAEgASgJEg4KBmFza19pZBgCIAEoCRIhCgZhbnN3ZXIYAyABKAsyES5oYW5nYXIudjEuQW5zd2VyIjMKEVJ1bkRlZmVyUmVxdWVzdGVkEg4KBnJ1bl9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiyAEKDlJ1blRvb2xEZWNpZGVkEg4KBnJ1bl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEgwKBHR1cm4YAyABKAESDQoFZXBvY2gYBCABKAESDwoHY2FsbF9pZBgFIAEoCRIMCgR0b29sGAYgASgJEg0KBWlucHV0GAcgASgJEg8KB3ZlcmRpY3QYCCABKAkSDgoGcmVhc29uGAkgASgJEhIKCmRlY2lkZWRfYnkYCiABKAkSEgoKZGVjaWRlZF9hdBgLIAEoCSI0ChJSdW5DYW5jZWxSZXF1ZXN0ZWQSDgoGcnVuX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSLfAgoLUnVuRmluaXNoZWQSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDAoEdHVybhgDIAEoARINCgVlcG9jaBgEIAEoARIPCgdvdXRjb21lGAUgASgJEhYKCWV4aXRfY29kZRgGIAEoAUgAiAEBEg8KB3N1bW1hcnkYByABKAkSJAoFdXNhZ2UYCCABKAsyFS5oYW5nYXIudjEuVG9rZW5Vc2FnZRISCgVlcnJvchgJIAEoCUgBiAEBEhcKCmVycm9yX2tpbmQYCiABKAlIAogBARIcCg9oYXJuZXNzX3Nlc3Npb24YCyABKAlIA4gBARIUCgxjb252ZXJzYXRpb24YDCABKAkSEwoLZmluaXNoZWRfYXQYDSABKAlCDAoKX2V4aXRfY29kZUIICgZfZXJyb3JCDQoLX2Vycm9yX2tpbmRCEgoQX2hhcm5lc3Nfc2Vzc2lvbiKTAQoJUnVuRmFpbGVkEg4KBnJ1bl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEgwKBHR1cm4YAyABKAESDQoFZXBvY2gYBCABKAESDAoEY29kZRgFIAEoCRIOCgZyZWFzb24YBiABKAkSFAoMc2FuZGJveF9nb25lGAcgASgIEhEKCWZhaWxlZF9hdBgIIAEoCWIGcHJvdG8z", [file_hangar_v1_common]);
 
 /**
  * @generated from message hangar.v1.RunRequested
@@ -99,6 +99,16 @@ export type RunRequested = Message<"hangar.v1.RunRequested"> & {
    * @generated from field: double turn_minutes = 16;
    */
   turnMinutes: number;
+
+  /**
+   * @generated from field: optional hangar.v1.Permissions permissions = 17;
+   */
+  permissions?: Permissions | undefined;
+
+  /**
+   * @generated from field: optional hangar.v1.AnsweredAsk answered = 18;
+   */
+  answered?: AnsweredAsk | undefined;
 };
 
 /**
@@ -190,6 +200,303 @@ export const RunMessageDeliveredSchema: GenMessage<RunMessageDelivered> = /*@__P
   messageDesc(file_hangar_v1_run, 2);
 
 /**
+ * A message for the running turn; delivered or returned follows, at the latest with the end.
+ *
+ * @generated from message hangar.v1.RunSteerRequested
+ */
+export type RunSteerRequested = Message<"hangar.v1.RunSteerRequested"> & {
+  /**
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * @generated from field: string message_id = 2;
+   */
+  messageId: string;
+
+  /**
+   * @generated from field: string text = 3;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message hangar.v1.RunSteerRequested.
+ * Use `create(RunSteerRequestedSchema)` to create a new message.
+ */
+export const RunSteerRequestedSchema: GenMessage<RunSteerRequested> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_run, 3);
+
+/**
+ * @generated from message hangar.v1.RunWithdrawRequested
+ */
+export type RunWithdrawRequested = Message<"hangar.v1.RunWithdrawRequested"> & {
+  /**
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * @generated from field: string message_id = 2;
+   */
+  messageId: string;
+};
+
+/**
+ * Describes the message hangar.v1.RunWithdrawRequested.
+ * Use `create(RunWithdrawRequestedSchema)` to create a new message.
+ */
+export const RunWithdrawRequestedSchema: GenMessage<RunWithdrawRequested> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_run, 4);
+
+/**
+ * The harness has it not, and will not get it in this run.
+ *
+ * @generated from message hangar.v1.RunMessageReturned
+ */
+export type RunMessageReturned = Message<"hangar.v1.RunMessageReturned"> & {
+  /**
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: double turn = 3;
+   */
+  turn: number;
+
+  /**
+   * @generated from field: double epoch = 4;
+   */
+  epoch: number;
+
+  /**
+   * @generated from field: string message_id = 5;
+   */
+  messageId: string;
+};
+
+/**
+ * Describes the message hangar.v1.RunMessageReturned.
+ * Use `create(RunMessageReturnedSchema)` to create a new message.
+ */
+export const RunMessageReturnedSchema: GenMessage<RunMessageReturned> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_run, 5);
+
+/**
+ * The agent waits on a person.
+ *
+ * @generated from message hangar.v1.RunAsked
+ */
+export type RunAsked = Message<"hangar.v1.RunAsked"> & {
+  /**
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: double turn = 3;
+   */
+  turn: number;
+
+  /**
+   * @generated from field: double epoch = 4;
+   */
+  epoch: number;
+
+  /**
+   * @generated from field: hangar.v1.Ask ask = 5;
+   */
+  ask?: Ask | undefined;
+
+  /**
+   * @generated from field: string asked_at = 6;
+   */
+  askedAt: string;
+};
+
+/**
+ * Describes the message hangar.v1.RunAsked.
+ * Use `create(RunAskedSchema)` to create a new message.
+ */
+export const RunAskedSchema: GenMessage<RunAsked> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_run, 6);
+
+/**
+ * Answered, deferred, or given up by the harness: an answer does nothing any more [A4].
+ *
+ * @generated from message hangar.v1.RunAskClosed
+ */
+export type RunAskClosed = Message<"hangar.v1.RunAskClosed"> & {
+  /**
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: double turn = 3;
+   */
+  turn: number;
+
+  /**
+   * @generated from field: double epoch = 4;
+   */
+  epoch: number;
+
+  /**
+   * @generated from field: string ask_id = 5;
+   */
+  askId: string;
+};
+
+/**
+ * Describes the message hangar.v1.RunAskClosed.
+ * Use `create(RunAskClosedSchema)` to create a new message.
+ */
+export const RunAskClosedSchema: GenMessage<RunAskClosed> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_run, 7);
+
+/**
+ * @generated from message hangar.v1.RunAnswerGiven
+ */
+export type RunAnswerGiven = Message<"hangar.v1.RunAnswerGiven"> & {
+  /**
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * @generated from field: string ask_id = 2;
+   */
+  askId: string;
+
+  /**
+   * @generated from field: hangar.v1.Answer answer = 3;
+   */
+  answer?: Answer | undefined;
+};
+
+/**
+ * Describes the message hangar.v1.RunAnswerGiven.
+ * Use `create(RunAnswerGivenSchema)` to create a new message.
+ */
+export const RunAnswerGivenSchema: GenMessage<RunAnswerGiven> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_run, 8);
+
+/**
+ * @generated from message hangar.v1.RunDeferRequested
+ */
+export type RunDeferRequested = Message<"hangar.v1.RunDeferRequested"> & {
+  /**
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message hangar.v1.RunDeferRequested.
+ * Use `create(RunDeferRequestedSchema)` to create a new message.
+ */
+export const RunDeferRequestedSchema: GenMessage<RunDeferRequested> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_run, 9);
+
+/**
+ * A tool call of the turn, allowed or denied, and by what [A3].
+ *
+ * @generated from message hangar.v1.RunToolDecided
+ */
+export type RunToolDecided = Message<"hangar.v1.RunToolDecided"> & {
+  /**
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: double turn = 3;
+   */
+  turn: number;
+
+  /**
+   * @generated from field: double epoch = 4;
+   */
+  epoch: number;
+
+  /**
+   * @generated from field: string call_id = 5;
+   */
+  callId: string;
+
+  /**
+   * @generated from field: string tool = 6;
+   */
+  tool: string;
+
+  /**
+   * As JSON, redacted and cut to a bound.
+   *
+   * @generated from field: string input = 7;
+   */
+  input: string;
+
+  /**
+   * allow or deny.
+   *
+   * @generated from field: string verdict = 8;
+   */
+  verdict: string;
+
+  /**
+   * @generated from field: string reason = 9;
+   */
+  reason: string;
+
+  /**
+   * mode, rule N (from 1), person, or harness.
+   *
+   * @generated from field: string decided_by = 10;
+   */
+  decidedBy: string;
+
+  /**
+   * @generated from field: string decided_at = 11;
+   */
+  decidedAt: string;
+};
+
+/**
+ * Describes the message hangar.v1.RunToolDecided.
+ * Use `create(RunToolDecidedSchema)` to create a new message.
+ */
+export const RunToolDecidedSchema: GenMessage<RunToolDecided> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_run, 10);
+
+/**
  * @generated from message hangar.v1.RunCancelRequested
  */
 export type RunCancelRequested = Message<"hangar.v1.RunCancelRequested"> & {
@@ -209,7 +516,7 @@ export type RunCancelRequested = Message<"hangar.v1.RunCancelRequested"> & {
  * Use `create(RunCancelRequestedSchema)` to create a new message.
  */
 export const RunCancelRequestedSchema: GenMessage<RunCancelRequested> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_run, 3);
+  messageDesc(file_hangar_v1_run, 11);
 
 /**
  * The process ended and said how.
@@ -290,7 +597,7 @@ export type RunFinished = Message<"hangar.v1.RunFinished"> & {
  * Use `create(RunFinishedSchema)` to create a new message.
  */
 export const RunFinishedSchema: GenMessage<RunFinished> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_run, 4);
+  messageDesc(file_hangar_v1_run, 12);
 
 /**
  * The process or its sandbox went away before it could say anything.
@@ -346,5 +653,5 @@ export type RunFailed = Message<"hangar.v1.RunFailed"> & {
  * Use `create(RunFailedSchema)` to create a new message.
  */
 export const RunFailedSchema: GenMessage<RunFailed> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_run, 5);
+  messageDesc(file_hangar_v1_run, 13);
 

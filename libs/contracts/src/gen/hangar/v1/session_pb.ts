@@ -6,7 +6,7 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { CheckpointPart, Continuity, Omission, SandboxPlace, TokenUsage } from "./common_pb.ts";
+import type { Answer, AnsweredAsk, Ask, CheckpointPart, Continuity, Omission, PermissionRule, Permissions, SandboxPlace, TokenUsage } from "./common_pb.ts";
 import { file_hangar_v1_common } from "./common_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file hangar/v1/session.proto.
  */
 export const file_hangar_v1_session: GenFile = /*@__PURE__*/
-  fileDesc("ChdoYW5nYXIvdjEvc2Vzc2lvbi5wcm90bxIJaGFuZ2FyLnYxItUCCg5TZXNzaW9uQ3JlYXRlZBISCgpzZXNzaW9uX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSDQoFdGl0bGUYAyABKAkSDQoFb3duZXIYBCABKAkSEwoLZW52aXJvbm1lbnQYBSABKAkSDwoHaGFybmVzcxgGIAEoCRISCgVtb2RlbBgHIAEoCUgAiAEBEhEKBHJlcG8YCCABKAlIAYgBARIYCgtiYXNlX2JyYW5jaBgJIAEoCUgCiAEBEg4KBmJyYW5jaBgKIAEoCRILCgNjd2QYCyABKAkSFAoMaWRsZV9taW51dGVzGAwgASgBEhQKDHR1cm5fbWludXRlcxgNIAEoARIcChRjaGVja3BvaW50c19rZXB0X21heBgOIAEoARISCgpjcmVhdGVkX2F0GA8gASgJQggKBl9tb2RlbEIHCgVfcmVwb0IOCgxfYmFzZV9icmFuY2giLQoOU2Vzc2lvblJlbmFtZWQSDAoEbmFtZRgBIAEoCRINCgV0aXRsZRgCIAEoCSIqChJJZGxlTWludXRlc0NoYW5nZWQSFAoMaWRsZV9taW51dGVzGAEgASgBIlIKDU1lc3NhZ2VRdWV1ZWQSEgoKbWVzc2FnZV9pZBgBIAEoCRIMCgR0ZXh0GAIgASgJEgwKBG1vZGUYAyABKAkSEQoJcXVldWVkX2F0GAQgASgJIjQKEE1lc3NhZ2VEZWxpdmVyZWQSEgoKbWVzc2FnZV9pZBgBIAEoCRIMCgR0dXJuGAIgASgBIiYKEE1lc3NhZ2VUYWtlbkJhY2sSEgoKbWVzc2FnZV9pZBgBIAEoCSIzCg1NZXNzYWdlRmFpbGVkEhIKCm1lc3NhZ2VfaWQYASABKAkSDgoGcmVhc29uGAIgASgJIogCChBTYW5kYm94UmVxdWVzdGVkEhIKCnNlc3Npb25faWQYASABKAkSEgoKc2FuZGJveF9pZBgCIAEoCRINCgVlcG9jaBgDIAEoARINCgVvd25lchgEIAEoCRITCgtlbnZpcm9ubWVudBgFIAEoCRIPCgdoYXJuZXNzGAYgASgJEhEKBHJlcG8YByABKAlIAIgBARIYCgtiYXNlX2JyYW5jaBgIIAEoCUgBiAEBEg4KBmJyYW5jaBgJIAEoCRILCgNjd2QYCiABKAkSDwoHcHVycG9zZRgLIAEoCRIUCgxyZXF1ZXN0ZWRfYXQYDCABKAlCBwoFX3JlcG9CDgoMX2Jhc2VfYnJhbmNoIjAKEVN0YXJ0UGhhc2VDaGFuZ2VkEg0KBXBoYXNlGAEgASgJEgwKBHRleHQYAiABKAkiSAoPU2FuZGJveEF0dGFjaGVkEiYKBXBsYWNlGAEgASgLMhcuaGFuZ2FyLnYxLlNhbmRib3hQbGFjZRINCgVlcG9jaBgCIAEoASKWAQoQUmVzdG9yZVJlcXVlc3RlZBISCgpzZXNzaW9uX2lkGAEgASgJEhUKDWNoZWNrcG9pbnRfaWQYAiABKAkSDQoFZXBvY2gYAyABKAESJgoFcGxhY2UYBCABKAsyFy5oYW5nYXIudjEuU2FuZGJveFBsYWNlEg8KB2hhcm5lc3MYBSABKAkSDwoHYXR0ZW1wdBgGIAEoASIkCg5TZXNzaW9uU3RhcnRlZBISCgpzdGFydGVkX2F0GAEgASgJIiEKD1Jlc3VtZVJlcXVlc3RlZBIOCgZyZWFzb24YASABKAkiewoOU2Vzc2lvblJlc3VtZWQSFQoNY2hlY2twb2ludF9pZBgBIAEoCRITCgt0dXJuc19vbGRlchgCIAEoARIpCgpjb250aW51aXR5GAMgASgLMhUuaGFuZ2FyLnYxLkNvbnRpbnVpdHkSEgoKcmVzdW1lZF9hdBgEIAEoCSL+AgoNVHVyblJlcXVlc3RlZBISCgpzZXNzaW9uX2lkGAEgASgJEgwKBHR1cm4YAiABKAESDgoGcnVuX2lkGAMgASgJEg0KBWVwb2NoGAQgASgBEg0KBW93bmVyGAUgASgJEhMKC2Vudmlyb25tZW50GAYgASgJEiYKBXBsYWNlGAcgASgLMhcuaGFuZ2FyLnYxLlNhbmRib3hQbGFjZRIPCgdoYXJuZXNzGAggASgJEhIKBW1vZGVsGAkgASgJSACIAQESHAoPaGFybmVzc19zZXNzaW9uGAogASgJSAGIAQESDgoGcmVzdW1lGAsgASgIEhIKCm1lc3NhZ2VfaWQYDCABKAkSDwoHbWVzc2FnZRgNIAEoCRINCgVub3RlcxgOIAEoCRIPCgdoYW5kb2ZmGA8gASgJEhQKDHR1cm5fbWludXRlcxgQIAEoARIUCgxyZXF1ZXN0ZWRfYXQYESABKAlCCAoGX21vZGVsQhIKEF9oYXJuZXNzX3Nlc3Npb24iPwoLVHVyblN0YXJ0ZWQSDAoEdHVybhgBIAEoARIOCgZydW5faWQYAiABKAkSEgoKc3RhcnRlZF9hdBgDIAEoCSJXChNUdXJuQ2FuY2VsUmVxdWVzdGVkEgwKBHR1cm4YASABKAESDgoGcnVuX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSDgoGcmVhc29uGAQgASgJIpUCCgxUdXJuRmluaXNoZWQSDAoEdHVybhgBIAEoARIOCgZydW5faWQYAiABKAkSDwoHb3V0Y29tZRgDIAEoCRIWCglleGl0X2NvZGUYBCABKAFIAIgBARIPCgdzdW1tYXJ5GAUgASgJEiQKBXVzYWdlGAYgASgLMhUuaGFuZ2FyLnYxLlRva2VuVXNhZ2USEgoFZXJyb3IYByABKAlIAYgBARIcCg9oYXJuZXNzX3Nlc3Npb24YCCABKAlIAogBARIUCgxjb252ZXJzYXRpb24YCSABKAkSEwoLZmluaXNoZWRfYXQYCiABKAlCDAoKX2V4aXRfY29kZUIICgZfZXJyb3JCEgoQX2hhcm5lc3Nfc2Vzc2lvbiKAAwoNQ2hlY2twb2ludER1ZRISCgpzZXNzaW9uX2lkGAEgASgJEhUKDWNoZWNrcG9pbnRfaWQYAiABKAkSDQoFZXBvY2gYAyABKAESDgoGcmVhc29uGAQgASgJEgwKBHR1cm4YBSABKAESJgoFcGxhY2UYBiABKAsyFy5oYW5nYXIudjEuU2FuZGJveFBsYWNlEg8KB2hhcm5lc3MYByABKAkSHAoPaGFybmVzc19zZXNzaW9uGAggASgJSACIAQESGAoLYmFzZV9icmFuY2gYCSABKAlIAYgBARIfChJ1bmxlc3NfZmluZ2VycHJpbnQYCiABKAlIAogBARIhChR1bmxlc3NfY2hlY2twb2ludF9pZBgLIAEoCUgDiAEBEg4KBmR1ZV9hdBgMIAEoCUISChBfaGFybmVzc19zZXNzaW9uQg4KDF9iYXNlX2JyYW5jaEIVChNfdW5sZXNzX2ZpbmdlcnByaW50QhcKFV91bmxlc3NfY2hlY2twb2ludF9pZCLVAgoSQ2hlY2twb2ludFJlY29yZGVkEhUKDWNoZWNrcG9pbnRfaWQYASABKAkSDgoGcmVhc29uGAIgASgJEgwKBHR1cm4YAyABKAESEAoIY29tcGxldGUYBCABKAgSEQoEaGVhZBgFIAEoCUgAiAEBEhEKBGJhc2UYBiABKAlIAYgBARINCgVieXRlcxgHIAEoARIoCgVwYXJ0cxgIIAMoCzIZLmhhbmdhci52MS5DaGVja3BvaW50UGFydBIkCgdza2lwcGVkGAkgAygLMhMuaGFuZ2FyLnYxLk9taXNzaW9uEiUKCHdhcm5pbmdzGAogAygLMhMuaGFuZ2FyLnYxLk9taXNzaW9uEhgKC2ZpbmdlcnByaW50GAsgASgJSAKIAQESEAoIdGFrZW5fYXQYDCABKAlCBwoFX2hlYWRCBwoFX2Jhc2VCDgoMX2ZpbmdlcnByaW50IkoKE0NoZWNrcG9pbnRTdGlsbEdvb2QSFQoNY2hlY2twb2ludF9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkSDAoEdHVybhgDIAEoASJbChBDaGVja3BvaW50TWlzc2VkEhUKDWNoZWNrcG9pbnRfaWQYASABKAkSDgoGcmVhc29uGAIgASgJEg0KBWVycm9yGAMgASgJEhEKCW1pc3NlZF9hdBgEIAEoCSJQChJDaGVja3BvaW50c0Ryb3BwZWQSEgoKc2Vzc2lvbl9pZBgBIAEoCRIWCg5jaGVja3BvaW50X2lkcxgCIAMoCRIOCgZyZWFzb24YAyABKAkiLQoMU2Vzc2lvbklkbGVkEg0KBXNpbmNlGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJEChBTdXNwZW5kUmVxdWVzdGVkEg4KBnJlYXNvbhgBIAEoCRIRCglhdXRvbWF0aWMYAiABKAgSDQoFZm9yY2UYAyABKAgiIAoOU3VzcGVuZEFib3J0ZWQSDgoGcmVhc29uGAEgASgJIrIBChdTYW5kYm94UmVsZWFzZVJlcXVlc3RlZBISCgpzZXNzaW9uX2lkGAEgASgJEhIKCnNhbmRib3hfaWQYAiABKAkSDQoFZXBvY2gYAyABKAESDQoFY2F1c2UYBCABKAkSDQoFZm9yY2UYBSABKAgSGgoNY2hlY2twb2ludF9pZBgGIAEoCUgAiAEBEhQKDHJlcXVlc3RlZF9hdBgHIAEoCUIQCg5fY2hlY2twb2ludF9pZCJDCg9TYW5kYm94UmVsZWFzZWQSEgoKc2FuZGJveF9pZBgBIAEoCRINCgVlcG9jaBgCIAEoARINCgVjYXVzZRgDIAEoCSJOChRTYW5kYm94S2VlcFJlcXVlc3RlZBISCgpzZXNzaW9uX2lkGAEgASgJEhIKCnNhbmRib3hfaWQYAiABKAkSDgoGcmVhc29uGAMgASgJImYKEFNlc3Npb25TdXNwZW5kZWQSDgoGcmVhc29uGAEgASgJEhoKDWNoZWNrcG9pbnRfaWQYAiABKAlIAIgBARIUCgxzdXNwZW5kZWRfYXQYAyABKAlCEAoOX2NoZWNrcG9pbnRfaWQiyAEKElNlc3Npb25JbnRlcnJ1cHRlZBIMCgR0dXJuGAEgASgBEg4KBnJlYXNvbhgCIAEoCRIaCg1jaGVja3BvaW50X2lkGAMgASgJSACIAQESIAoTY2hlY2twb2ludF90YWtlbl9hdBgEIAEoCUgBiAEBEhYKDmludGVycnVwdGVkX2F0GAUgASgJEhQKDHNhbmRib3hfZ29uZRgGIAEoCEIQCg5fY2hlY2twb2ludF9pZEIWChRfY2hlY2twb2ludF90YWtlbl9hdCI2ChRJbnRlcnJ1cHRpb25SZXNvbHZlZBIMCgR0dXJuGAEgASgBEhAKCGRlY2lzaW9uGAIgASgJIkEKDVNlc3Npb25GYWlsZWQSDgoGcmVhc29uGAEgASgJEg0KBXBoYXNlGAIgASgJEhEKCWZhaWxlZF9hdBgDIAEoCSImCg9TZXNzaW9uQXJjaGl2ZWQSEwoLYXJjaGl2ZWRfYXQYASABKAkiTAoOU2Vzc2lvbkRlbGV0ZWQSEgoKc2Vzc2lvbl9pZBgBIAEoCRISCgpkZWxldGVkX2J5GAIgASgJEhIKCmRlbGV0ZWRfYXQYAyABKAkiXgoPQXR0ZW50aW9uUmFpc2VkEg8KB2NhcmRfaWQYASABKAkSDAoEa2luZBgCIAEoCRIMCgR0ZXh0GAMgASgJEg8KB2Nob2ljZXMYBCADKAkSDQoFc2luY2UYBSABKAkiMwoQQXR0ZW50aW9uQ2xlYXJlZBIPCgdjYXJkX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCWIGcHJvdG8z", [file_hangar_v1_common]);
+  fileDesc("ChdoYW5nYXIvdjEvc2Vzc2lvbi5wcm90bxIJaGFuZ2FyLnYxItUCCg5TZXNzaW9uQ3JlYXRlZBISCgpzZXNzaW9uX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSDQoFdGl0bGUYAyABKAkSDQoFb3duZXIYBCABKAkSEwoLZW52aXJvbm1lbnQYBSABKAkSDwoHaGFybmVzcxgGIAEoCRISCgVtb2RlbBgHIAEoCUgAiAEBEhEKBHJlcG8YCCABKAlIAYgBARIYCgtiYXNlX2JyYW5jaBgJIAEoCUgCiAEBEg4KBmJyYW5jaBgKIAEoCRILCgNjd2QYCyABKAkSFAoMaWRsZV9taW51dGVzGAwgASgBEhQKDHR1cm5fbWludXRlcxgNIAEoARIcChRjaGVja3BvaW50c19rZXB0X21heBgOIAEoARISCgpjcmVhdGVkX2F0GA8gASgJQggKBl9tb2RlbEIHCgVfcmVwb0IOCgxfYmFzZV9icmFuY2giLQoOU2Vzc2lvblJlbmFtZWQSDAoEbmFtZRgBIAEoCRINCgV0aXRsZRgCIAEoCSIqChJJZGxlTWludXRlc0NoYW5nZWQSFAoMaWRsZV9taW51dGVzGAEgASgBIlIKDU1lc3NhZ2VRdWV1ZWQSEgoKbWVzc2FnZV9pZBgBIAEoCRIMCgR0ZXh0GAIgASgJEgwKBG1vZGUYAyABKAkSEQoJcXVldWVkX2F0GAQgASgJIjQKEE1lc3NhZ2VEZWxpdmVyZWQSEgoKbWVzc2FnZV9pZBgBIAEoCRIMCgR0dXJuGAIgASgBImQKDlN0ZWVyUmVxdWVzdGVkEhIKCnNlc3Npb25faWQYASABKAkSEgoKbWVzc2FnZV9pZBgCIAEoCRIMCgR0ZXh0GAMgASgJEgwKBHR1cm4YBCABKAESDgoGcnVuX2lkGAUgASgJIjMKD01lc3NhZ2VSZXR1cm5lZBISCgptZXNzYWdlX2lkGAEgASgJEgwKBHR1cm4YAiABKAEiWQoRVGFrZUJhY2tSZXF1ZXN0ZWQSEgoKc2Vzc2lvbl9pZBgBIAEoCRISCgptZXNzYWdlX2lkGAIgASgJEgwKBHR1cm4YAyABKAESDgoGcnVuX2lkGAQgASgJIiYKEE1lc3NhZ2VUYWtlbkJhY2sSEgoKbWVzc2FnZV9pZBgBIAEoCSIzCg1NZXNzYWdlRmFpbGVkEhIKCm1lc3NhZ2VfaWQYASABKAkSDgoGcmVhc29uGAIgASgJIogCChBTYW5kYm94UmVxdWVzdGVkEhIKCnNlc3Npb25faWQYASABKAkSEgoKc2FuZGJveF9pZBgCIAEoCRINCgVlcG9jaBgDIAEoARINCgVvd25lchgEIAEoCRITCgtlbnZpcm9ubWVudBgFIAEoCRIPCgdoYXJuZXNzGAYgASgJEhEKBHJlcG8YByABKAlIAIgBARIYCgtiYXNlX2JyYW5jaBgIIAEoCUgBiAEBEg4KBmJyYW5jaBgJIAEoCRILCgNjd2QYCiABKAkSDwoHcHVycG9zZRgLIAEoCRIUCgxyZXF1ZXN0ZWRfYXQYDCABKAlCBwoFX3JlcG9CDgoMX2Jhc2VfYnJhbmNoIjAKEVN0YXJ0UGhhc2VDaGFuZ2VkEg0KBXBoYXNlGAEgASgJEgwKBHRleHQYAiABKAkiSAoPU2FuZGJveEF0dGFjaGVkEiYKBXBsYWNlGAEgASgLMhcuaGFuZ2FyLnYxLlNhbmRib3hQbGFjZRINCgVlcG9jaBgCIAEoASKWAQoQUmVzdG9yZVJlcXVlc3RlZBISCgpzZXNzaW9uX2lkGAEgASgJEhUKDWNoZWNrcG9pbnRfaWQYAiABKAkSDQoFZXBvY2gYAyABKAESJgoFcGxhY2UYBCABKAsyFy5oYW5nYXIudjEuU2FuZGJveFBsYWNlEg8KB2hhcm5lc3MYBSABKAkSDwoHYXR0ZW1wdBgGIAEoASIkCg5TZXNzaW9uU3RhcnRlZBISCgpzdGFydGVkX2F0GAEgASgJIiEKD1Jlc3VtZVJlcXVlc3RlZBIOCgZyZWFzb24YASABKAkiewoOU2Vzc2lvblJlc3VtZWQSFQoNY2hlY2twb2ludF9pZBgBIAEoCRITCgt0dXJuc19vbGRlchgCIAEoARIpCgpjb250aW51aXR5GAMgASgLMhUuaGFuZ2FyLnYxLkNvbnRpbnVpdHkSEgoKcmVzdW1lZF9hdBgEIAEoCSL8AwoNVHVyblJlcXVlc3RlZBISCgpzZXNzaW9uX2lkGAEgASgJEgwKBHR1cm4YAiABKAESDgoGcnVuX2lkGAMgASgJEg0KBWVwb2NoGAQgASgBEg0KBW93bmVyGAUgASgJEhMKC2Vudmlyb25tZW50GAYgASgJEiYKBXBsYWNlGAcgASgLMhcuaGFuZ2FyLnYxLlNhbmRib3hQbGFjZRIPCgdoYXJuZXNzGAggASgJEhIKBW1vZGVsGAkgASgJSACIAQESHAoPaGFybmVzc19zZXNzaW9uGAogASgJSAGIAQESDgoGcmVzdW1lGAsgASgIEhIKCm1lc3NhZ2VfaWQYDCABKAkSDwoHbWVzc2FnZRgNIAEoCRINCgVub3RlcxgOIAEoCRIPCgdoYW5kb2ZmGA8gASgJEhQKDHR1cm5fbWludXRlcxgQIAEoARIUCgxyZXF1ZXN0ZWRfYXQYESABKAkSMAoLcGVybWlzc2lvbnMYEiABKAsyFi5oYW5nYXIudjEuUGVybWlzc2lvbnNIAogBARItCghhbnN3ZXJlZBgTIAEoCzIWLmhhbmdhci52MS5BbnN3ZXJlZEFza0gDiAEBQggKBl9tb2RlbEISChBfaGFybmVzc19zZXNzaW9uQg4KDF9wZXJtaXNzaW9uc0ILCglfYW5zd2VyZWQiPwoLVHVyblN0YXJ0ZWQSDAoEdHVybhgBIAEoARIOCgZydW5faWQYAiABKAkSEgoKc3RhcnRlZF9hdBgDIAEoCSJXChNUdXJuQ2FuY2VsUmVxdWVzdGVkEgwKBHR1cm4YASABKAESDgoGcnVuX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSDgoGcmVhc29uGAQgASgJIlIKDkRlZmVyUmVxdWVzdGVkEhIKCnNlc3Npb25faWQYASABKAkSDAoEdHVybhgCIAEoARIOCgZydW5faWQYAyABKAkSDgoGcmVhc29uGAQgASgJIpUCCgxUdXJuRmluaXNoZWQSDAoEdHVybhgBIAEoARIOCgZydW5faWQYAiABKAkSDwoHb3V0Y29tZRgDIAEoCRIWCglleGl0X2NvZGUYBCABKAFIAIgBARIPCgdzdW1tYXJ5GAUgASgJEiQKBXVzYWdlGAYgASgLMhUuaGFuZ2FyLnYxLlRva2VuVXNhZ2USEgoFZXJyb3IYByABKAlIAYgBARIcCg9oYXJuZXNzX3Nlc3Npb24YCCABKAlIAogBARIUCgxjb252ZXJzYXRpb24YCSABKAkSEwoLZmluaXNoZWRfYXQYCiABKAlCDAoKX2V4aXRfY29kZUIICgZfZXJyb3JCEgoQX2hhcm5lc3Nfc2Vzc2lvbiKAAwoNQ2hlY2twb2ludER1ZRISCgpzZXNzaW9uX2lkGAEgASgJEhUKDWNoZWNrcG9pbnRfaWQYAiABKAkSDQoFZXBvY2gYAyABKAESDgoGcmVhc29uGAQgASgJEgwKBHR1cm4YBSABKAESJgoFcGxhY2UYBiABKAsyFy5oYW5nYXIudjEuU2FuZGJveFBsYWNlEg8KB2hhcm5lc3MYByABKAkSHAoPaGFybmVzc19zZXNzaW9uGAggASgJSACIAQESGAoLYmFzZV9icmFuY2gYCSABKAlIAYgBARIfChJ1bmxlc3NfZmluZ2VycHJpbnQYCiABKAlIAogBARIhChR1bmxlc3NfY2hlY2twb2ludF9pZBgLIAEoCUgDiAEBEg4KBmR1ZV9hdBgMIAEoCUISChBfaGFybmVzc19zZXNzaW9uQg4KDF9iYXNlX2JyYW5jaEIVChNfdW5sZXNzX2ZpbmdlcnByaW50QhcKFV91bmxlc3NfY2hlY2twb2ludF9pZCLVAgoSQ2hlY2twb2ludFJlY29yZGVkEhUKDWNoZWNrcG9pbnRfaWQYASABKAkSDgoGcmVhc29uGAIgASgJEgwKBHR1cm4YAyABKAESEAoIY29tcGxldGUYBCABKAgSEQoEaGVhZBgFIAEoCUgAiAEBEhEKBGJhc2UYBiABKAlIAYgBARINCgVieXRlcxgHIAEoARIoCgVwYXJ0cxgIIAMoCzIZLmhhbmdhci52MS5DaGVja3BvaW50UGFydBIkCgdza2lwcGVkGAkgAygLMhMuaGFuZ2FyLnYxLk9taXNzaW9uEiUKCHdhcm5pbmdzGAogAygLMhMuaGFuZ2FyLnYxLk9taXNzaW9uEhgKC2ZpbmdlcnByaW50GAsgASgJSAKIAQESEAoIdGFrZW5fYXQYDCABKAlCBwoFX2hlYWRCBwoFX2Jhc2VCDgoMX2ZpbmdlcnByaW50IkoKE0NoZWNrcG9pbnRTdGlsbEdvb2QSFQoNY2hlY2twb2ludF9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkSDAoEdHVybhgDIAEoASJbChBDaGVja3BvaW50TWlzc2VkEhUKDWNoZWNrcG9pbnRfaWQYASABKAkSDgoGcmVhc29uGAIgASgJEg0KBWVycm9yGAMgASgJEhEKCW1pc3NlZF9hdBgEIAEoCSJQChJDaGVja3BvaW50c0Ryb3BwZWQSEgoKc2Vzc2lvbl9pZBgBIAEoCRIWCg5jaGVja3BvaW50X2lkcxgCIAMoCRIOCgZyZWFzb24YAyABKAkiLQoMU2Vzc2lvbklkbGVkEg0KBXNpbmNlGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJEChBTdXNwZW5kUmVxdWVzdGVkEg4KBnJlYXNvbhgBIAEoCRIRCglhdXRvbWF0aWMYAiABKAgSDQoFZm9yY2UYAyABKAgiIAoOU3VzcGVuZEFib3J0ZWQSDgoGcmVhc29uGAEgASgJIrIBChdTYW5kYm94UmVsZWFzZVJlcXVlc3RlZBISCgpzZXNzaW9uX2lkGAEgASgJEhIKCnNhbmRib3hfaWQYAiABKAkSDQoFZXBvY2gYAyABKAESDQoFY2F1c2UYBCABKAkSDQoFZm9yY2UYBSABKAgSGgoNY2hlY2twb2ludF9pZBgGIAEoCUgAiAEBEhQKDHJlcXVlc3RlZF9hdBgHIAEoCUIQCg5fY2hlY2twb2ludF9pZCJDCg9TYW5kYm94UmVsZWFzZWQSEgoKc2FuZGJveF9pZBgBIAEoCRINCgVlcG9jaBgCIAEoARINCgVjYXVzZRgDIAEoCSJOChRTYW5kYm94S2VlcFJlcXVlc3RlZBISCgpzZXNzaW9uX2lkGAEgASgJEhIKCnNhbmRib3hfaWQYAiABKAkSDgoGcmVhc29uGAMgASgJImYKEFNlc3Npb25TdXNwZW5kZWQSDgoGcmVhc29uGAEgASgJEhoKDWNoZWNrcG9pbnRfaWQYAiABKAlIAIgBARIUCgxzdXNwZW5kZWRfYXQYAyABKAlCEAoOX2NoZWNrcG9pbnRfaWQiyAEKElNlc3Npb25JbnRlcnJ1cHRlZBIMCgR0dXJuGAEgASgBEg4KBnJlYXNvbhgCIAEoCRIaCg1jaGVja3BvaW50X2lkGAMgASgJSACIAQESIAoTY2hlY2twb2ludF90YWtlbl9hdBgEIAEoCUgBiAEBEhYKDmludGVycnVwdGVkX2F0GAUgASgJEhQKDHNhbmRib3hfZ29uZRgGIAEoCEIQCg5fY2hlY2twb2ludF9pZEIWChRfY2hlY2twb2ludF90YWtlbl9hdCI2ChRJbnRlcnJ1cHRpb25SZXNvbHZlZBIMCgR0dXJuGAEgASgBEhAKCGRlY2lzaW9uGAIgASgJIkEKDVNlc3Npb25GYWlsZWQSDgoGcmVhc29uGAEgASgJEg0KBXBoYXNlGAIgASgJEhEKCWZhaWxlZF9hdBgDIAEoCSImCg9TZXNzaW9uQXJjaGl2ZWQSEwoLYXJjaGl2ZWRfYXQYASABKAkiTAoOU2Vzc2lvbkRlbGV0ZWQSEgoKc2Vzc2lvbl9pZBgBIAEoCRISCgpkZWxldGVkX2J5GAIgASgJEhIKCmRlbGV0ZWRfYXQYAyABKAkiqAEKD0F0dGVudGlvblJhaXNlZBIPCgdjYXJkX2lkGAEgASgJEgwKBGtpbmQYAiABKAkSDAoEdGV4dBgDIAEoCRIPCgdjaG9pY2VzGAQgAygJEg0KBXNpbmNlGAUgASgJEiIKBWFza2VkGAYgASgLMg4uaGFuZ2FyLnYxLkFza0gAiAEBEhEKBHR1cm4YByABKAFIAYgBAUIICgZfYXNrZWRCBwoFX3R1cm4irgEKDENhcmRBbnN3ZXJlZBISCgpzZXNzaW9uX2lkGAEgASgJEg8KB2NhcmRfaWQYAiABKAkSDAoEdHVybhgDIAEoARIOCgZydW5faWQYBCABKAkSDgoGYXNrX2lkGAUgASgJEiEKBmFuc3dlchgGIAEoCzIRLmhhbmdhci52MS5BbnN3ZXISEwoLYW5zd2VyZWRfYnkYByABKAkSEwoLYW5zd2VyZWRfYXQYCCABKAkiTAoSUGVybWlzc2lvbnNDaGFuZ2VkEgwKBG1vZGUYASABKAkSKAoFcnVsZXMYAiADKAsyGS5oYW5nYXIudjEuUGVybWlzc2lvblJ1bGUiMwoQQXR0ZW50aW9uQ2xlYXJlZBIPCgdjYXJkX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCWIGcHJvdG8z", [file_hangar_v1_common]);
 
 /**
  * @generated from message hangar.v1.SessionCreated
@@ -161,7 +161,7 @@ export type MessageQueued = Message<"hangar.v1.MessageQueued"> & {
   text: string;
 
   /**
-   * auto, queue, interrupt or retry [M3].
+   * auto, steer, queue, interrupt, retry or answer [M3].
    *
    * @generated from field: string mode = 3;
    */
@@ -205,6 +205,103 @@ export const MessageDeliveredSchema: GenMessage<MessageDelivered> = /*@__PURE__*
   messageDesc(file_hangar_v1_session, 4);
 
 /**
+ * The message is offered to the turn that runs; it is delivered, or returned [M3].
+ *
+ * @generated from message hangar.v1.SteerRequested
+ */
+export type SteerRequested = Message<"hangar.v1.SteerRequested"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string message_id = 2;
+   */
+  messageId: string;
+
+  /**
+   * @generated from field: string text = 3;
+   */
+  text: string;
+
+  /**
+   * @generated from field: double turn = 4;
+   */
+  turn: number;
+
+  /**
+   * @generated from field: string run_id = 5;
+   */
+  runId: string;
+};
+
+/**
+ * Describes the message hangar.v1.SteerRequested.
+ * Use `create(SteerRequestedSchema)` to create a new message.
+ */
+export const SteerRequestedSchema: GenMessage<SteerRequested> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_session, 5);
+
+/**
+ * The running turn did not take the message: it waits for the next one.
+ *
+ * @generated from message hangar.v1.MessageReturned
+ */
+export type MessageReturned = Message<"hangar.v1.MessageReturned"> & {
+  /**
+   * @generated from field: string message_id = 1;
+   */
+  messageId: string;
+
+  /**
+   * @generated from field: double turn = 2;
+   */
+  turn: number;
+};
+
+/**
+ * Describes the message hangar.v1.MessageReturned.
+ * Use `create(MessageReturnedSchema)` to create a new message.
+ */
+export const MessageReturnedSchema: GenMessage<MessageReturned> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_session, 6);
+
+/**
+ * A message that was offered to the running turn is wanted back; delivered or taken back follows [M4].
+ *
+ * @generated from message hangar.v1.TakeBackRequested
+ */
+export type TakeBackRequested = Message<"hangar.v1.TakeBackRequested"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string message_id = 2;
+   */
+  messageId: string;
+
+  /**
+   * @generated from field: double turn = 3;
+   */
+  turn: number;
+
+  /**
+   * @generated from field: string run_id = 4;
+   */
+  runId: string;
+};
+
+/**
+ * Describes the message hangar.v1.TakeBackRequested.
+ * Use `create(TakeBackRequestedSchema)` to create a new message.
+ */
+export const TakeBackRequestedSchema: GenMessage<TakeBackRequested> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_session, 7);
+
+/**
  * @generated from message hangar.v1.MessageTakenBack
  */
 export type MessageTakenBack = Message<"hangar.v1.MessageTakenBack"> & {
@@ -219,7 +316,7 @@ export type MessageTakenBack = Message<"hangar.v1.MessageTakenBack"> & {
  * Use `create(MessageTakenBackSchema)` to create a new message.
  */
 export const MessageTakenBackSchema: GenMessage<MessageTakenBack> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 5);
+  messageDesc(file_hangar_v1_session, 8);
 
 /**
  * @generated from message hangar.v1.MessageFailed
@@ -241,7 +338,7 @@ export type MessageFailed = Message<"hangar.v1.MessageFailed"> & {
  * Use `create(MessageFailedSchema)` to create a new message.
  */
 export const MessageFailedSchema: GenMessage<MessageFailed> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 6);
+  messageDesc(file_hangar_v1_session, 9);
 
 /**
  * @generated from message hangar.v1.SandboxRequested
@@ -317,7 +414,7 @@ export type SandboxRequested = Message<"hangar.v1.SandboxRequested"> & {
  * Use `create(SandboxRequestedSchema)` to create a new message.
  */
 export const SandboxRequestedSchema: GenMessage<SandboxRequested> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 7);
+  messageDesc(file_hangar_v1_session, 10);
 
 /**
  * @generated from message hangar.v1.StartPhaseChanged
@@ -339,7 +436,7 @@ export type StartPhaseChanged = Message<"hangar.v1.StartPhaseChanged"> & {
  * Use `create(StartPhaseChangedSchema)` to create a new message.
  */
 export const StartPhaseChangedSchema: GenMessage<StartPhaseChanged> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 8);
+  messageDesc(file_hangar_v1_session, 11);
 
 /**
  * @generated from message hangar.v1.SandboxAttached
@@ -361,7 +458,7 @@ export type SandboxAttached = Message<"hangar.v1.SandboxAttached"> & {
  * Use `create(SandboxAttachedSchema)` to create a new message.
  */
 export const SandboxAttachedSchema: GenMessage<SandboxAttached> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 9);
+  messageDesc(file_hangar_v1_session, 12);
 
 /**
  * @generated from message hangar.v1.RestoreRequested
@@ -405,7 +502,7 @@ export type RestoreRequested = Message<"hangar.v1.RestoreRequested"> & {
  * Use `create(RestoreRequestedSchema)` to create a new message.
  */
 export const RestoreRequestedSchema: GenMessage<RestoreRequested> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 10);
+  messageDesc(file_hangar_v1_session, 13);
 
 /**
  * @generated from message hangar.v1.SessionStarted
@@ -422,7 +519,7 @@ export type SessionStarted = Message<"hangar.v1.SessionStarted"> & {
  * Use `create(SessionStartedSchema)` to create a new message.
  */
 export const SessionStartedSchema: GenMessage<SessionStarted> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 11);
+  messageDesc(file_hangar_v1_session, 14);
 
 /**
  * @generated from message hangar.v1.ResumeRequested
@@ -439,7 +536,7 @@ export type ResumeRequested = Message<"hangar.v1.ResumeRequested"> & {
  * Use `create(ResumeRequestedSchema)` to create a new message.
  */
 export const ResumeRequestedSchema: GenMessage<ResumeRequested> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 12);
+  messageDesc(file_hangar_v1_session, 15);
 
 /**
  * @generated from message hangar.v1.SessionResumed
@@ -473,7 +570,7 @@ export type SessionResumed = Message<"hangar.v1.SessionResumed"> & {
  * Use `create(SessionResumedSchema)` to create a new message.
  */
 export const SessionResumedSchema: GenMessage<SessionResumed> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 13);
+  messageDesc(file_hangar_v1_session, 16);
 
 /**
  * @generated from message hangar.v1.TurnRequested
@@ -571,6 +668,20 @@ export type TurnRequested = Message<"hangar.v1.TurnRequested"> & {
    * @generated from field: string requested_at = 17;
    */
   requestedAt: string;
+
+  /**
+   * Left out: everything is allowed.
+   *
+   * @generated from field: optional hangar.v1.Permissions permissions = 18;
+   */
+  permissions?: Permissions | undefined;
+
+  /**
+   * The answer to what the turn before was deferred on [A2].
+   *
+   * @generated from field: optional hangar.v1.AnsweredAsk answered = 19;
+   */
+  answered?: AnsweredAsk | undefined;
 };
 
 /**
@@ -578,7 +689,7 @@ export type TurnRequested = Message<"hangar.v1.TurnRequested"> & {
  * Use `create(TurnRequestedSchema)` to create a new message.
  */
 export const TurnRequestedSchema: GenMessage<TurnRequested> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 14);
+  messageDesc(file_hangar_v1_session, 17);
 
 /**
  * @generated from message hangar.v1.TurnStarted
@@ -605,7 +716,7 @@ export type TurnStarted = Message<"hangar.v1.TurnStarted"> & {
  * Use `create(TurnStartedSchema)` to create a new message.
  */
 export const TurnStartedSchema: GenMessage<TurnStarted> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 15);
+  messageDesc(file_hangar_v1_session, 18);
 
 /**
  * @generated from message hangar.v1.TurnCancelRequested
@@ -637,7 +748,41 @@ export type TurnCancelRequested = Message<"hangar.v1.TurnCancelRequested"> & {
  * Use `create(TurnCancelRequestedSchema)` to create a new message.
  */
 export const TurnCancelRequestedSchema: GenMessage<TurnCancelRequested> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 16);
+  messageDesc(file_hangar_v1_session, 19);
+
+/**
+ * The turn waits on a person: it ends with its question open, so that the session can suspend [A2].
+ *
+ * @generated from message hangar.v1.DeferRequested
+ */
+export type DeferRequested = Message<"hangar.v1.DeferRequested"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: double turn = 2;
+   */
+  turn: number;
+
+  /**
+   * @generated from field: string run_id = 3;
+   */
+  runId: string;
+
+  /**
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message hangar.v1.DeferRequested.
+ * Use `create(DeferRequestedSchema)` to create a new message.
+ */
+export const DeferRequestedSchema: GenMessage<DeferRequested> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_session, 20);
 
 /**
  * @generated from message hangar.v1.TurnFinished
@@ -654,7 +799,7 @@ export type TurnFinished = Message<"hangar.v1.TurnFinished"> & {
   runId: string;
 
   /**
-   * succeeded, failed, cancelled, interrupted or timed_out [M7].
+   * succeeded, failed, cancelled, interrupted, timed_out [M7], or deferred: it ended on what it asked [A2].
    *
    * @generated from field: string outcome = 3;
    */
@@ -705,7 +850,7 @@ export type TurnFinished = Message<"hangar.v1.TurnFinished"> & {
  * Use `create(TurnFinishedSchema)` to create a new message.
  */
 export const TurnFinishedSchema: GenMessage<TurnFinished> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 17);
+  messageDesc(file_hangar_v1_session, 21);
 
 /**
  * @generated from message hangar.v1.CheckpointDue
@@ -783,7 +928,7 @@ export type CheckpointDue = Message<"hangar.v1.CheckpointDue"> & {
  * Use `create(CheckpointDueSchema)` to create a new message.
  */
 export const CheckpointDueSchema: GenMessage<CheckpointDue> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 18);
+  messageDesc(file_hangar_v1_session, 22);
 
 /**
  * @generated from message hangar.v1.CheckpointRecorded
@@ -855,7 +1000,7 @@ export type CheckpointRecorded = Message<"hangar.v1.CheckpointRecorded"> & {
  * Use `create(CheckpointRecordedSchema)` to create a new message.
  */
 export const CheckpointRecordedSchema: GenMessage<CheckpointRecorded> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 19);
+  messageDesc(file_hangar_v1_session, 23);
 
 /**
  * Nothing changed since an older, complete checkpoint: that one stands for this moment too.
@@ -884,7 +1029,7 @@ export type CheckpointStillGood = Message<"hangar.v1.CheckpointStillGood"> & {
  * Use `create(CheckpointStillGoodSchema)` to create a new message.
  */
 export const CheckpointStillGoodSchema: GenMessage<CheckpointStillGood> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 20);
+  messageDesc(file_hangar_v1_session, 24);
 
 /**
  * A checkpoint that was due could not be taken: a warning on the session, never silence.
@@ -918,7 +1063,7 @@ export type CheckpointMissed = Message<"hangar.v1.CheckpointMissed"> & {
  * Use `create(CheckpointMissedSchema)` to create a new message.
  */
 export const CheckpointMissedSchema: GenMessage<CheckpointMissed> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 21);
+  messageDesc(file_hangar_v1_session, 25);
 
 /**
  * @generated from message hangar.v1.CheckpointsDropped
@@ -945,7 +1090,7 @@ export type CheckpointsDropped = Message<"hangar.v1.CheckpointsDropped"> & {
  * Use `create(CheckpointsDroppedSchema)` to create a new message.
  */
 export const CheckpointsDroppedSchema: GenMessage<CheckpointsDropped> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 22);
+  messageDesc(file_hangar_v1_session, 26);
 
 /**
  * @generated from message hangar.v1.SessionIdled
@@ -967,7 +1112,7 @@ export type SessionIdled = Message<"hangar.v1.SessionIdled"> & {
  * Use `create(SessionIdledSchema)` to create a new message.
  */
 export const SessionIdledSchema: GenMessage<SessionIdled> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 23);
+  messageDesc(file_hangar_v1_session, 27);
 
 /**
  * @generated from message hangar.v1.SuspendRequested
@@ -996,7 +1141,7 @@ export type SuspendRequested = Message<"hangar.v1.SuspendRequested"> & {
  * Use `create(SuspendRequestedSchema)` to create a new message.
  */
 export const SuspendRequestedSchema: GenMessage<SuspendRequested> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 24);
+  messageDesc(file_hangar_v1_session, 28);
 
 /**
  * @generated from message hangar.v1.SuspendAborted
@@ -1013,7 +1158,7 @@ export type SuspendAborted = Message<"hangar.v1.SuspendAborted"> & {
  * Use `create(SuspendAbortedSchema)` to create a new message.
  */
 export const SuspendAbortedSchema: GenMessage<SuspendAborted> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 25);
+  messageDesc(file_hangar_v1_session, 29);
 
 /**
  * @generated from message hangar.v1.SandboxReleaseRequested
@@ -1062,7 +1207,7 @@ export type SandboxReleaseRequested = Message<"hangar.v1.SandboxReleaseRequested
  * Use `create(SandboxReleaseRequestedSchema)` to create a new message.
  */
 export const SandboxReleaseRequestedSchema: GenMessage<SandboxReleaseRequested> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 26);
+  messageDesc(file_hangar_v1_session, 30);
 
 /**
  * The sandbox is gone, asked for or not; the session holds none any more.
@@ -1091,7 +1236,7 @@ export type SandboxReleased = Message<"hangar.v1.SandboxReleased"> & {
  * Use `create(SandboxReleasedSchema)` to create a new message.
  */
 export const SandboxReleasedSchema: GenMessage<SandboxReleased> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 27);
+  messageDesc(file_hangar_v1_session, 31);
 
 /**
  * @generated from message hangar.v1.SandboxKeepRequested
@@ -1118,7 +1263,7 @@ export type SandboxKeepRequested = Message<"hangar.v1.SandboxKeepRequested"> & {
  * Use `create(SandboxKeepRequestedSchema)` to create a new message.
  */
 export const SandboxKeepRequestedSchema: GenMessage<SandboxKeepRequested> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 28);
+  messageDesc(file_hangar_v1_session, 32);
 
 /**
  * @generated from message hangar.v1.SessionSuspended
@@ -1145,7 +1290,7 @@ export type SessionSuspended = Message<"hangar.v1.SessionSuspended"> & {
  * Use `create(SessionSuspendedSchema)` to create a new message.
  */
 export const SessionSuspendedSchema: GenMessage<SessionSuspended> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 29);
+  messageDesc(file_hangar_v1_session, 33);
 
 /**
  * The sandbox or the harness went away in mid-turn; a person decides: retry or continue [S3].
@@ -1189,7 +1334,7 @@ export type SessionInterrupted = Message<"hangar.v1.SessionInterrupted"> & {
  * Use `create(SessionInterruptedSchema)` to create a new message.
  */
 export const SessionInterruptedSchema: GenMessage<SessionInterrupted> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 30);
+  messageDesc(file_hangar_v1_session, 34);
 
 /**
  * The decision on an interrupted turn: retry or continue.
@@ -1213,7 +1358,7 @@ export type InterruptionResolved = Message<"hangar.v1.InterruptionResolved"> & {
  * Use `create(InterruptionResolvedSchema)` to create a new message.
  */
 export const InterruptionResolvedSchema: GenMessage<InterruptionResolved> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 31);
+  messageDesc(file_hangar_v1_session, 35);
 
 /**
  * @generated from message hangar.v1.SessionFailed
@@ -1240,7 +1385,7 @@ export type SessionFailed = Message<"hangar.v1.SessionFailed"> & {
  * Use `create(SessionFailedSchema)` to create a new message.
  */
 export const SessionFailedSchema: GenMessage<SessionFailed> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 32);
+  messageDesc(file_hangar_v1_session, 36);
 
 /**
  * @generated from message hangar.v1.SessionArchived
@@ -1257,7 +1402,7 @@ export type SessionArchived = Message<"hangar.v1.SessionArchived"> & {
  * Use `create(SessionArchivedSchema)` to create a new message.
  */
 export const SessionArchivedSchema: GenMessage<SessionArchived> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 33);
+  messageDesc(file_hangar_v1_session, 37);
 
 /**
  * @generated from message hangar.v1.SessionDeleted
@@ -1284,7 +1429,7 @@ export type SessionDeleted = Message<"hangar.v1.SessionDeleted"> & {
  * Use `create(SessionDeletedSchema)` to create a new message.
  */
 export const SessionDeletedSchema: GenMessage<SessionDeleted> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 34);
+  messageDesc(file_hangar_v1_session, 38);
 
 /**
  * Something waits on a person [A1]. Kinds: question, decision, interrupted, lost_state,
@@ -1317,6 +1462,18 @@ export type AttentionRaised = Message<"hangar.v1.AttentionRaised"> & {
    * @generated from field: string since = 5;
    */
   since: string;
+
+  /**
+   * For questions and decisions: what is asked, and in which turn.
+   *
+   * @generated from field: optional hangar.v1.Ask asked = 6;
+   */
+  asked?: Ask | undefined;
+
+  /**
+   * @generated from field: optional double turn = 7;
+   */
+  turn?: number | undefined;
 };
 
 /**
@@ -1324,7 +1481,83 @@ export type AttentionRaised = Message<"hangar.v1.AttentionRaised"> & {
  * Use `create(AttentionRaisedSchema)` to create a new message.
  */
 export const AttentionRaisedSchema: GenMessage<AttentionRaised> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 35);
+  messageDesc(file_hangar_v1_session, 39);
+
+/**
+ * The first answer to a card wins [A2].
+ *
+ * @generated from message hangar.v1.CardAnswered
+ */
+export type CardAnswered = Message<"hangar.v1.CardAnswered"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string card_id = 2;
+   */
+  cardId: string;
+
+  /**
+   * @generated from field: double turn = 3;
+   */
+  turn: number;
+
+  /**
+   * @generated from field: string run_id = 4;
+   */
+  runId: string;
+
+  /**
+   * @generated from field: string ask_id = 5;
+   */
+  askId: string;
+
+  /**
+   * @generated from field: hangar.v1.Answer answer = 6;
+   */
+  answer?: Answer | undefined;
+
+  /**
+   * @generated from field: string answered_by = 7;
+   */
+  answeredBy: string;
+
+  /**
+   * @generated from field: string answered_at = 8;
+   */
+  answeredAt: string;
+};
+
+/**
+ * Describes the message hangar.v1.CardAnswered.
+ * Use `create(CardAnsweredSchema)` to create a new message.
+ */
+export const CardAnsweredSchema: GenMessage<CardAnswered> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_session, 40);
+
+/**
+ * @generated from message hangar.v1.PermissionsChanged
+ */
+export type PermissionsChanged = Message<"hangar.v1.PermissionsChanged"> & {
+  /**
+   * @generated from field: string mode = 1;
+   */
+  mode: string;
+
+  /**
+   * @generated from field: repeated hangar.v1.PermissionRule rules = 2;
+   */
+  rules: PermissionRule[];
+};
+
+/**
+ * Describes the message hangar.v1.PermissionsChanged.
+ * Use `create(PermissionsChangedSchema)` to create a new message.
+ */
+export const PermissionsChangedSchema: GenMessage<PermissionsChanged> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_session, 41);
 
 /**
  * @generated from message hangar.v1.AttentionCleared
@@ -1346,5 +1579,5 @@ export type AttentionCleared = Message<"hangar.v1.AttentionCleared"> & {
  * Use `create(AttentionClearedSchema)` to create a new message.
  */
 export const AttentionClearedSchema: GenMessage<AttentionCleared> = /*@__PURE__*/
-  messageDesc(file_hangar_v1_session, 36);
+  messageDesc(file_hangar_v1_session, 42);
 

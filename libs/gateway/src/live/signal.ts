@@ -1,13 +1,12 @@
-import type { Wake } from '@hangar/messaging';
-
-/** Says that something was committed. Woken over the bus; who waits also looks once a second. */
-export class LogSignal {
+/** Says that there is something new. Woken over the bus; who waits also looks once a second. */
+export class Signal {
   readonly #unsubscribe: () => void;
   readonly #waiting = new Set<() => void>();
   #commits = 0;
 
-  constructor(wake: Wake) {
-    this.#unsubscribe = wake.subscribe('log', () => this.#announce());
+  /** `subscribe` returns the function that ends the subscription. */
+  constructor(subscribe: (announce: () => void) => () => void) {
+    this.#unsubscribe = subscribe(() => this.#announce());
   }
 
   /** A mark to give to `next`: what is committed after it is not missed. */

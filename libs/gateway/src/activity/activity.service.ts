@@ -1,0 +1,202 @@
+import {
+  HangarError,
+  PAGE_SIZE_DEFAULT,
+  type ActivityItem,
+  type ActivityQuery,
+  type DecisionDocument,
+  type DecisionsQuery,
+  type Page,
+} from '@hangar/contracts';
+import {
+  activitySubject,
+  type ActivityEntry,
+  type ActivityLog,
+  type ActivityPlace,
+} from '@hangar/messaging';
+import type { NatsConnection } from '@nats-io/nats-core';
+import type { Response } from 'express';
+import type { Pool } from 'pg';
+import type { Caller } from '../auth/caller.ts';
+import type { EventSource, LiveEvent } from '../live/event-source.ts';
+import type { LiveService } from '../live/live.service.ts';
+import { Signal } from '../live/signal.ts';
+import type { SessionReader } from '../sessions/session.reader.ts';
+import { decodeCursor, encodeCursor } from '../storage/cursor.ts';
+
+export interface ActivityParts {
+  activity: ActivityLog;
+  pool: Pool;
+  nats: NatsConnection;
+  reader: SessionReader;
+  live: LiveService;
+}
+
+/** Items read at once for one stream. */
+const ITEMS_READ_MAX = 100;
+/** Text that is being written and waits for one slow client; more is dropped, for the message follows. */
+const DELTA_CHARACTERS_MAX = 64 * 1024;
+
+const DECISIONS = `select version::int as version, stream_id as stream, data, at from es.event
+  where stream_id = any($1) and type = 'RunToolDecided' and (stream_id, version) > ($2, $3)
+  order by stream_id, version limit $4`;
+
+interface DecisionRow {
+  version: number;
+  stream: string;
+  data: Omit<DecisionDocument, 'cursor'>;
+}
+
+/** What agents did, and what they were allowed to do. */
+export class ActivityService {
+  readonly #parts: ActivityParts;
+
+  constructor(parts: ActivityParts) {
+    this.#parts = parts;
+  }
+
+  async list(caller: Caller, ref: string, query: ActivityQuery): Promise<Page<ActivityItem>> {
+    const { activity, reader } = this.#parts;
+    const { id } = await reader.find(caller.owner, ref);
+    const size = query.limit ?? PAGE_SIZE_DEFAULT;
+    const found = await activity.read(id, decodePlace(query.after ?? '0'), size + 1);
+    const items = found.slice(0, size).map(itemOf);
+    return { items, next_cursor: found.length > size ? (items.at(-1)?.cursor ?? null) : null };
+  }
+
+  /** From now on, or after the item that `lastId` names. */
+  async follow(
+    caller: Caller,
+    ref: string,
+    lastId: string | undefined,
+    response: Response,
+  ): Promise<void> {
+    const { activity, nats, reader, live } = this.#parts;
+    const { id } = await reader.find(caller.owner, ref);
+    const after = lastId === undefined ? await activity.head(id) : decodePlace(lastId);
+    const deltas = new DeltaInbox();
+    const signal = new Signal((announce) => {
+      const subscription = nats.subscribe(activitySubject(id), {
+        callback: (_error, message) => {
+          deltas.take(message.string());
+          announce();
+        },
+      });
+      return () => void (nats.isClosed() || subscription.unsubscribe());
+    });
+    try {
+      await live.serve(caller, activityOf(activity, id, after, deltas), signal, response);
+    } finally {
+      signal.close();
+    }
+  }
+
+  async decisions(
+    caller: Caller,
+    ref: string,
+    query: DecisionsQuery,
+  ): Promise<Page<DecisionDocument>> {
+    const { pool, reader } = this.#parts;
+    const { id } = await reader.find(caller.owner, ref);
+    const turns = await reader.turns(id);
+    const size = query.limit ?? PAGE_SIZE_DEFAULT;
+    const [turn = 0, version = 0] = query.cursor
+      ? decodeCursor(query.cursor, 2).map(Number)
+      : [0, 0];
+    // Turn by turn, so that the order is that of the turns and a page costs what it shows.
+    const wanted = turns
+      .filter(({ number }) => (query.turn ? number === query.turn : number >= turn))
+      .toSorted((a, b) => a.number - b.number);
+    const items: DecisionDocument[] = [];
+    for (const { number, run_id } of wanted) {
+      const left = size + 1 - items.length;
+      if (left <= 0) break;
+      const stream = `run/${run_id}`;
+      const from = number === turn ? version : 0;
+      const { rows } = await pool.query<DecisionRow>(DECISIONS, [[stream], stream, from, left]);
+      items.push(...rows.map((row) => decisionOf(row, number)));
+    }
+    const page = items.slice(0, size);
+    return { items: page, next_cursor: items.length > size ? (page.at(-1)?.cursor ?? null) : null };
+  }
+}
+
+const decisionOf = ({ version, data }: DecisionRow, turn: number): DecisionDocument => {
+  const { call_id, tool, input, verdict, reason, decided_by, decided_at } = data;
+  const cursor = encodeCursor(String(turn), String(version));
+  return { cursor, turn, call_id, tool, input, verdict, reason, decided_by, decided_at };
+};
+
+/** Text that is being written, between two looks. */
+class DeltaInbox {
+  #waiting: { turn: number; delta: string }[] = [];
+  #characters = 0;
+
+  take(text: string): void {
+    const live = readLive(text);
+    if (!live || this.#characters > DELTA_CHARACTERS_MAX) return;
+    this.#characters += live.delta.length;
+    this.#waiting.push(live);
+  }
+
+  events(): LiveEvent[] {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#characters = 0;
+    return waiting.map((live) => ({
+      cursor: null,
+      text: `event: delta\ndata: ${JSON.stringify(live)}\n\n`,
+    }));
+  }
+}
+
+function readLive(text: string): { turn: number; delta: string } | null {
+  const live = JSON.parse(text) as { turn?: unknown; delta?: unknown };
+  return typeof live.turn === 'number' && typeof live.delta === 'string'
+    ? { turn: live.turn, delta: live.delta }
+    : null;
+}
+
+function activityOf(
+  activity: ActivityLog,
+  sessionId: string,
+  after: ActivityPlace,
+  deltas: DeltaInbox,
+): EventSource {
+  let place = after;
+  return {
+    read: async () => {
+      // Before the items: what was being written is whole in the message that follows it.
+      const written = deltas.events();
+      const entries = await activity.read(sessionId, place, ITEMS_READ_MAX);
+      place = entries.at(-1) ?? place;
+      return {
+        events: [...written, ...entries.map(liveItem)],
+        reached: encodePlace(place),
+        more: entries.length === ITEMS_READ_MAX,
+      };
+    },
+  };
+}
+
+const liveItem = (entry: ActivityEntry): LiveEvent => {
+  const item = itemOf(entry);
+  const text = `id: ${item.cursor}\nevent: ${item.type}\ndata: ${JSON.stringify(item)}\n\n`;
+  return { cursor: item.cursor, text };
+};
+
+const itemOf = (entry: ActivityEntry): ActivityItem => {
+  const { turn, at, item } = entry;
+  return { ...(item as unknown as ActivityItem), cursor: encodePlace(entry), turn, at };
+};
+
+const encodePlace = ({ turn, part, seq }: ActivityPlace): string => `${turn}.${part}.${seq}`;
+
+/** Throws `invalid` for what is no place in an activity. */
+function decodePlace(text: string): ActivityPlace {
+  if (text === '0') return { turn: 0, part: 0, seq: 0 };
+  const match = /^(\d{1,9})\.([01])\.(\d{1,9})$/.exec(text);
+  if (match) return { turn: Number(match[1]), part: Number(match[2]), seq: Number(match[3]) };
+  throw new HangarError('invalid', 'The cursor is not one of an activity.', {
+    hint: 'Use the cursor of an item, 0 for the beginning, or none.',
+  });
+}

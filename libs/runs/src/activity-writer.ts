@@ -1,0 +1,156 @@
+import type { HarnessEvent } from '@hangar/harness-adapters';
+import {
+  activitySubject,
+  type ActivityEntry,
+  type ActivityLog,
+  type ActivityPlace,
+} from '@hangar/messaging';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { cut } from './turn-text.ts';
+
+/** What is said within this goes out together; a reader has it within 200 ms of the CLI's writing. */
+const GATHER_MS = 30;
+/** Of one text, output or input. */
+const TEXT_CHARACTERS_MAX = 16_000;
+/** Items of one process; a turn that says more is cut in its activity, never in its work. */
+const ITEMS_MAX = 20_000;
+/** Entries of one insert. */
+const BATCH_MAX = 200;
+
+export interface ActivityWriter {
+  say(event: HarnessEvent): void;
+  /** Everything that was said is written, or this fails and the run's output is read again. */
+  close(): Promise<void>;
+}
+
+type Item = Record<string, unknown> & { type: string };
+
+/**
+ * Activity of one process of a run. Items have numbers that follow from its output, so that what is
+ * read again is not told again; text as it is being written is told live and kept by nobody.
+ */
+export async function createActivityWriter(
+  options: Pick<ActivityPlace, 'turn' | 'part'> & {
+    activity: ActivityLog;
+    nats: NatsConnection;
+    sessionId: string;
+    now(): Date;
+    redact(text: string): string;
+  },
+): Promise<ActivityWriter> {
+  const { activity, nats, sessionId, turn, part, now, redact } = options;
+  const known = await activity.lastSeq(sessionId, turn, part);
+  let seq = 0;
+  let waiting: ActivityEntry[] = [];
+  let delta = '';
+  let timer: NodeJS.Timeout | undefined;
+  let writing: Promise<void> = Promise.resolve();
+  const publish = (live: object): void => {
+    if (!nats.isClosed())
+      nats.publish(activitySubject(sessionId), JSON.stringify({ turn, ...live }));
+  };
+  /** In order and without a gap: what could not be written is written first the next time. */
+  const write = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      const entries = waiting.slice(0, BATCH_MAX);
+      await activity.append(sessionId, entries);
+      waiting = waiting.slice(entries.length);
+      publish({ seq: entries.at(-1)?.seq });
+    }
+  };
+  const flush = (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    const text = delta;
+    delta = '';
+    if (text) publish({ delta: redact(text) });
+    const done = writing.then(write);
+    // Who waits for it hears of a database that is away; the items stay where they are.
+    writing = done.catch(() => undefined);
+    return done;
+  };
+  const soon = (): void => {
+    timer ??= setTimeout(() => void flush().catch(() => undefined), GATHER_MS);
+  };
+  const clean = (text: string): string => cut(redact(text), TEXT_CHARACTERS_MAX);
+  return {
+    say: (event) => {
+      if (event.type === 'text_delta') {
+        if (seq < known) return;
+        delta += event.text;
+        return soon();
+      }
+      const item = itemOf(event, clean);
+      if (!item || seq > ITEMS_MAX) return;
+      seq += 1;
+      if (seq <= known) return;
+      // The text is whole now: what was told of it live is over.
+      if (item.type === 'message') delta = '';
+      const entry = seq > ITEMS_MAX ? CUT : item;
+      waiting.push({
+        turn,
+        part,
+        seq,
+        at: now().toISOString(),
+        item: entry as ActivityEntry['item'],
+      });
+      soon();
+    },
+    close: flush,
+  };
+}
+
+const CUT: Item = {
+  type: 'notice',
+  text: `This turn said more than ${ITEMS_MAX} things; the rest is in its conversation only.`,
+};
+
+/** One shape for every harness; null for what is no activity, or is in the log already. */
+function itemOf(event: HarnessEvent, clean: (text: string) => string): Item | null {
+  switch (event.type) {
+    case 'message':
+      return { type: 'message', text: clean(event.text) };
+    case 'delivered':
+      return { type: 'delivered', message_id: event.messageId };
+    case 'tool_started':
+      return {
+        type: 'tool_started',
+        call_id: event.id,
+        tool: event.name,
+        input: clean(JSON.stringify(event.input) ?? ''),
+      };
+    case 'tool_finished':
+      return {
+        type: 'tool_finished',
+        call_id: event.id,
+        output: clean(event.output),
+        is_error: event.isError,
+        ...(event.exitCode === undefined ? {} : { exit_code: event.exitCode }),
+      };
+    case 'file_changed':
+      return { type: 'file_changed', path: clean(event.path), change: event.change };
+    case 'retrying':
+      return {
+        type: 'retrying',
+        attempt: event.attempt,
+        reason: clean(event.reason),
+        ...(event.delayMs === undefined ? {} : { delay_ms: event.delayMs }),
+      };
+    case 'notice':
+      return { type: 'notice', text: clean(event.text) };
+    case 'asked':
+      return {
+        type: 'asked',
+        ask_id: event.ask.id,
+        kind: event.ask.kind,
+        text: clean(event.ask.questions.map(({ text }) => text).join('\n')),
+      };
+    case 'ended':
+      return { type: 'ended', outcome: event.result.outcome, usage: event.result.usage };
+    case 'text_delta':
+    case 'conversation':
+    case 'returned':
+    case 'ask_closed':
+      return null;
+  }
+}
