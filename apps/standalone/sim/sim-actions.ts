@@ -88,6 +88,8 @@ function fire(world: SimWorld, timer: WantedTimer, random: Random): void {
         now,
         data: { release_deadline_minutes: RELEASE_DEADLINE_MINUTES },
       });
+    case 'limit':
+      return void execute({ type: 'EndUsageLimit', now, data: {} });
     case 'interval':
       return void execute({
         type: 'CheckpointIfDue',
