@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { capture } from './capture.ts';
 import type { CaptureReport } from './contract.ts';
+import { IndexTable } from './index-table.ts';
 import { readState } from './cases/archive.ts';
 import { captureRequest } from './cases/case.ts';
 import { closeScene, git, makeScene, write, type Scene } from './cases/scene.ts';
 
 /** As if the files of a scene were older than the rule for what may change unseen asks for. */
 const LATER_MS = 60_000;
+/** In front of the entries: four letters and a hash. */
+const HEAD_BYTES = 4 + 32;
 
 describe('what a capture leaves for the next', () => {
   let scene: Scene;
@@ -35,7 +38,20 @@ describe('what a capture leaves for the next', () => {
   const nextSecond = (): Promise<void> =>
     new Promise((resolve) => setTimeout(resolve, 1000 - (new Date().getMilliseconds() % 1000)));
 
-  it('is used, and nothing that changes since is missed by it', async () => {
+  it('is believed while git finds nothing changed', async () => {
+    chmodSync(join(scene.work, 'a.txt'), 0o600);
+    git(scene, ['status']);
+    await take();
+    expect(modes()).toEqual([['a.txt', 0o600]]);
+    const left = readFileSync(file);
+    const index = new IndexTable(readFileSync(join(scene.work, '.git/index')), 'sha1');
+    left.fill(1, HEAD_BYTES + index.end, HEAD_BYTES + index.end + index.count);
+    writeFileSync(file, left);
+    await take();
+    expect(modes()).toEqual([]);
+  });
+
+  it('hides nothing that has changed since', async () => {
     await take();
     const left = readFileSync(file);
     expect(modes()).toEqual([]);
