@@ -1,4 +1,4 @@
-import { chmodSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { capture } from './capture.ts';
@@ -34,9 +34,15 @@ describe('what a capture leaves for the next', () => {
   };
   const modes = (): [string, number][] =>
     readState(scene).modes.filter(([path]) => path === 'a.txt');
-  /** git tells no change within the second that the index has of a file. */
-  const nextSecond = (): Promise<void> =>
-    new Promise((resolve) => setTimeout(resolve, 1000 - (new Date().getMilliseconds() % 1000)));
+  const changedSecond = (path: string): number => Math.floor(statSync(path).ctimeMs / 1000);
+  /** git tells no change within the second that the index has of a file; a file's clock runs behind. */
+  const nextSecond = async (): Promise<void> => {
+    const probe = join(scene.root, 'probe');
+    const before = changedSecond(join(scene.work, 'a.txt'));
+    for (writeFileSync(probe, ''); changedSecond(probe) <= before; chmodSync(probe, 0o600)) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  };
 
   it('is believed while git finds nothing changed', async () => {
     chmodSync(join(scene.work, 'a.txt'), 0o600);
