@@ -120,7 +120,7 @@ async function removeLeftovers(
   const listing = await listUntracked(shadow);
   const entries = tree.map(toEntry);
   // Proven files need no second look: only what is around them does.
-  const tracked = proof ? scanProven(work, entries) : scanTracked(work, entries, 0);
+  const tracked = proof ? scanProven(work, entries) : scanTracked(work, entries);
   const left = await scanUntracked(shadow, tracked, listing);
   for (const path of [...left.files, ...left.emptyDirectories]) {
     if (!kept.has(path)) removePath(work, path, tracked.directories, kept);
