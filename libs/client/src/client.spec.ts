@@ -68,6 +68,12 @@ const CASES: Case[] = [
     false,
   ],
   [
+    'PUT /api/sessions/a/harness',
+    (c) => c.sessions.changeHarness('a', { model: 'm' }),
+    { model: 'm' },
+    false,
+  ],
+  [
     'GET /api/sessions/a/activity?after=2.0.0&limit=5',
     (c) => c.activity.list('a', { after: '2.0.0', limit: 5 }),
     null,

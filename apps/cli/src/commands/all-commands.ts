@@ -30,6 +30,7 @@ import { deleteCommand as sessionDelete } from './session/delete.ts';
 import { eventsCommand } from './session/events.ts';
 import { execCommand } from './session/exec.ts';
 import { getCommand as sessionGet } from './session/get.ts';
+import { harnessCommand } from './session/harness.ts';
 import { interruptCommand } from './session/interrupt.ts';
 import { keepCommand } from './session/keep.ts';
 import { listCommand as sessionList } from './session/list.ts';
@@ -69,6 +70,7 @@ export const allCommands: readonly CommandDefinition[] = [
   changesCommand,
   decisionsCommand,
   permissionsCommand,
+  harnessCommand,
   eventsCommand,
   archiveCommand,
   sessionDelete,

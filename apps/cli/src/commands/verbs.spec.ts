@@ -72,6 +72,7 @@ describe('the routes of the server', () => {
     'DELETE /api/sessions/{ref}/queue/{message_id}',
     'POST /api/sessions/{ref}/cards/{card_id}/answer',
     'PUT /api/sessions/{ref}/permissions',
+    'PUT /api/sessions/{ref}/harness',
     'GET /api/sessions/{ref}/activity',
     'GET /api/sessions/{ref}/activity/live',
     'GET /api/sessions/{ref}/decisions',
