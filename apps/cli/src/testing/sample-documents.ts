@@ -24,6 +24,7 @@ export const turn = (over: Partial<TurnDocument> = {}): TurnDocument => ({
   usage: { input_tokens: 1000, output_tokens: 234, cached_tokens: 0, cost_usd: 0.021 },
   error: null,
   conversation: 'native',
+  steered: [],
   checkpoint_id: 'ckp-1a2b3c4d-1',
   ...over,
 });
@@ -82,6 +83,7 @@ export const session = (over: Partial<SessionDocument> = {}): SessionDocument =>
     messages_queued: 32,
     message_bytes: 1_048_576,
   },
+  permissions: { mode: 'all', rules: [] },
   ...over,
 });
 

@@ -11,7 +11,7 @@ export interface VerbCase {
 }
 
 const S = '/api/sessions/csv-fix';
-const receipt = { message_id: 'msg-00000002', status: 'queued', mode: 'auto' };
+const receipt = { message_id: 'msg-00000002', status: 'queued', mode: 'auto', becomes: 'queue' };
 const token = {
   id: 'tok-0a0b0c0d',
   owner: 'sean',
@@ -37,6 +37,7 @@ const busy = session({
       text: 'and a test',
       mode: 'auto',
       queued_at: '2026-10-12T08:20:00Z',
+      is_steering: true,
     },
   ],
   attention: [
@@ -46,6 +47,9 @@ const busy = session({
       text: 'node_modules was not kept\u001b[2J',
       choices: ['ok'],
       since: '2026-10-12T08:20:00Z',
+      turn: null,
+      questions: [],
+      tool: null,
     },
   ],
   continuity: {

@@ -68,10 +68,3 @@ function turnSettled({ session, turns }: SessionRows, number: number): boolean {
 /** A checkpoint that was asked for is recorded, or was missed. */
 export const checkpointSettled = (version: number, checkpointId: string | null): Outcome =>
   since(version, ({ session }) => session.checkpointing !== checkpointId || checkpointId === null);
-
-/** take back: the harness said who has the message, or its turn is over. */
-export const messageSettled = (version: number, messageId: string): Outcome =>
-  since(version, ({ messages }) => {
-    const message = messages.find(({ message_id }) => message_id === messageId);
-    return message?.status !== 'queued';
-  });

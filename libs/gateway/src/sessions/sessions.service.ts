@@ -29,7 +29,7 @@ import { newSession } from './new-session.ts';
 import { sessionDocument } from './session.document.ts';
 import * as outcome from './session.outcome.ts';
 import type { SessionReader } from './session.reader.ts';
-import type { SessionView } from './session.view.ts';
+import type { MessageView, SessionView } from './session.view.ts';
 
 export interface SessionsParts {
   reader: SessionReader;
@@ -147,9 +147,9 @@ export class SessionsService {
   async takeBack(caller: Caller, ref: string, message_id: string): Promise<Answer> {
     const { reader, watch } = this.#parts;
     const { id } = await reader.find(caller.owner, ref);
-    const { version } = await this.#command(caller, id, 'TakeBackMessage', { message_id });
-    const wanted = outcome.messageSettled(version, message_id);
-    const look = async (): Promise<true | null> => (wanted(await reader.rows(id)) ? true : null);
+    await this.#command(caller, id, 'TakeBackMessage', { message_id });
+    const look = async (): Promise<true | null> =>
+      (await reader.message(id, message_id))?.status === 'queued' ? null : true;
     await watch.until(look, { seconds: TAKE_BACK_SECONDS_MAX, gone: caller.gone });
     const receipt = await this.#receipt(id, message_id);
     if (receipt.status === 'delivered')
@@ -160,26 +160,13 @@ export class SessionsService {
   }
 
   async #receipt(id: string, message_id: string): Promise<MessageReceipt> {
-    const rows = await this.#parts.reader.rows(id);
-    const message = rows?.messages.find((each) => each.message_id === message_id);
-    const turn =
-      message?.turn ?? rows?.turns.find((each) => each.message_id === message_id)?.number ?? null;
+    const { state, message, turn } = await this.#parts.reader.whereabouts(id, message_id);
     const status = (message?.status ?? 'queued') as MessageReceipt['status'];
-    const becomes =
-      status !== 'queued'
-        ? null
-        : message?.offered
-          ? 'steer'
-          : turn !== null
-            ? 'turn'
-            : RESUMES.has(rows?.session.state ?? '')
-              ? 'resume'
-              : 'queue';
     return {
       message_id,
       status,
       mode: message?.mode ?? 'auto',
-      becomes,
+      becomes: status === 'queued' ? becomesOf(state, message, turn) : null,
       ...(turn === null ? {} : { turn }),
     };
   }
@@ -193,9 +180,12 @@ export class SessionsService {
   ): Promise<Answer> {
     const { reader } = this.#parts;
     const { id } = await reader.find(caller.owner, ref);
-    const rows = await reader.rows(id);
-    const asked = rows?.cards.find((card) => card.id === card_id)?.asked ?? null;
-    const data = { card_id, answer: answerOf(body, asked), answered_by: caller.owner };
+    const card = await reader.card(id, card_id);
+    const data = {
+      card_id,
+      answer: answerOf(body, card?.asked ?? null),
+      answered_by: caller.owner,
+    };
     const { version } = await this.#command(caller, id, 'AnswerCard', data);
     return this.#accepted(caller, id, outcome.atRest(version), wait);
   }
@@ -334,6 +324,17 @@ export class SessionsService {
 
 /** A message then waits for the sandbox. */
 const RESUMES: ReadonlySet<string> = new Set(['STARTING', 'RESUMING', 'SUSPENDING', 'SUSPENDED']);
+
+/** What becomes of a message that waits [M3]. */
+function becomesOf(
+  state: string,
+  message: MessageView | null,
+  turn: number | null,
+): MessageReceipt['becomes'] {
+  if (message?.offered) return 'steer';
+  if (turn !== null) return 'turn';
+  return RESUMES.has(state) ? 'resume' : 'queue';
+}
 
 /** `text` answers the one question there is; a card that is not there is refused by its owner. */
 function answerOf(body: AnswerCardBody, asked: Ask | null): Answered {
