@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { Vault } from '@hangar/service-kit';
+import type { Pool } from 'pg';
+import { DeliveryRunner, type DeliveryRunnerOptions } from '../webhooks/delivery-runner.ts';
+import { DeliveryStore } from '../webhooks/delivery-store.ts';
+import { createDestinations } from '../webhooks/destinations.ts';
+import { webhookSender } from '../webhooks/webhook-sender.ts';
+import { WebhookStore } from '../webhooks/webhook-store.ts';
+
+/** The outbox of webhooks without the gateway around it. */
+export class Outbox {
+  readonly pool: Pool;
+  readonly webhooks = new WebhookStore(new Vault([Buffer.alloc(32, 7)]));
+  readonly deliveries: DeliveryStore;
+  readonly errors: unknown[] = [];
+  readonly now: () => Date;
+
+  constructor(pool: Pool, now: () => Date = () => new Date()) {
+    this.pool = pool;
+    this.now = now;
+    this.deliveries = new DeliveryStore(now);
+  }
+
+  async webhook(owner: string, url: string): Promise<string> {
+    const id = randomUUID();
+    const name = `hook-${id.slice(0, 8)}`;
+    const createdAt = this.now();
+    const webhook = { id, owner, name, url, events: [], disabledAt: null, createdAt };
+    await this.webhooks.add(this.pool, webhook, 'whsec_AAAA', { fence: '0', position: '0' });
+    return id;
+  }
+
+  async fill(webhookId: string, count: number, padding = ''): Promise<string[]> {
+    const ids: string[] = [];
+    for (let n = 0; n < count; n += 1) {
+      const body = JSON.stringify({ type: 'webhook.test', n, padding });
+      const delivery = { webhookId, eventId: randomUUID(), type: 'webhook.test', body };
+      ids.push(await this.deliveries.add(this.pool, delivery));
+    }
+    return ids;
+  }
+
+  runner(options: Partial<DeliveryRunnerOptions> = {}): DeliveryRunner {
+    const { pool, deliveries, webhooks, now } = this;
+    const destinations = createDestinations({ allowsPrivate: true });
+    return new DeliveryRunner({
+      ...{ pool, deliveries, now },
+      send: webhookSender({ webhooks, destinations, now }),
+      onError: (error) => this.errors.push(error),
+      ...options,
+    });
+  }
+
+  async count(webhookId: string, state: string): Promise<number> {
+    const sql = `select count(*)::int as n from gateway.webhook_delivery
+      where webhook_id = $1 and state = $2`;
+    return (await this.pool.query<{ n: number }>(sql, [webhookId, state])).rows[0]?.n ?? 0;
+  }
+
+  /** As time would: every lease is over. */
+  async endLeases(): Promise<void> {
+    await this.pool.query(
+      "update gateway.webhook_delivery set lease_until = now() - interval '1 second'",
+    );
+  }
+}
