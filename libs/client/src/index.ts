@@ -7,6 +7,7 @@ export type { SessionCalls, SessionFilter } from './calls/session-calls.ts';
 export type { CheckpointCalls, SandboxCalls } from './calls/sandbox-calls.ts';
 export type { EnvironmentCalls, LimitCalls } from './calls/environment-calls.ts';
 export type { SecretCalls, TokenCalls } from './calls/access-calls.ts';
+export type { WebhookCalls } from './calls/webhook-calls.ts';
 export type { AuditCalls, AuditFilter } from './calls/audit-calls.ts';
 export type { EventCalls, EventOptions } from './live/event-calls.ts';
 export { API_VERSION } from './calls/server-calls.ts';
