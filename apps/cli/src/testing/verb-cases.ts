@@ -30,12 +30,12 @@ const webhook = {
   created_at: '2026-10-12T08:00:00Z',
 };
 const delivery = {
-  id: 'dlv-0a0b0c0d-1111-4222-8333-444455556666',
+  id: 'dlv-0a0b0c0d11112222',
   type: 'card.raised',
   state: 'waiting',
   attempts: 2,
   last_status: 500,
-  last_error: 'the receiver answered 500',
+  last_error: 'answered 500',
   created_at: '2026-10-12T08:20:00Z',
   next_at: '2026-10-12T08:35:00Z',
   ended_at: null,
@@ -390,7 +390,7 @@ export const VERB_CASES: VerbCase[] = [
           delivery,
           {
             ...delivery,
-            id: 'dlv-00000002-1111-4222-8333-444455556666',
+            id: 'dlv-0000000211112222',
             state: 'delivered',
             last_status: 204,
             last_error: null,

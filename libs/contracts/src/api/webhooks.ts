@@ -96,7 +96,7 @@ export type WebhookDetails = z.infer<typeof webhookDetailsSchema>;
 
 export const redeliverWebhookSchema = z
   .strictObject({
-    delivery: formSchema(/^dlv-[0-9a-f-]{36}$/, 'use the id of a delivery (dlv-...)'),
+    delivery: formSchema(/^dlv-[0-9a-f]{16}$/, 'use the id of a delivery (dlv-...)'),
   })
   .meta({ id: 'RedeliverWebhook' });
 export type RedeliverWebhook = z.infer<typeof redeliverWebhookSchema>;

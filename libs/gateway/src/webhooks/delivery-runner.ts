@@ -128,7 +128,7 @@ export class DeliveryRunner {
     let error = '';
     try {
       status = await send(taken, AbortSignal.any([deadline, cut]));
-      error = `the receiver answered ${status}`;
+      error = `answered ${status}`;
     } catch (reason) {
       if (cut.aborted) return deliveries.giveBack(pool, taken);
       error = deadline.aborted ? `no answer within ${ANSWER_MS_MAX / 1000} s` : textOf(reason);

@@ -1,10 +1,10 @@
+import { createHash } from 'node:crypto';
 import {
   WEBHOOK_DEAD_KEPT_MAX,
   WEBHOOK_DELIVERED_KEPT_MAX,
   WEBHOOK_DELIVERIES_SHOWN_MAX,
   WEBHOOK_DELIVERY_DAYS,
   WEBHOOK_WAITING_MAX,
-  deriveUuid,
   type DeliveryDocument,
 } from '@hangar/contracts';
 import { ask, type Connection } from './ask.ts';
@@ -108,7 +108,7 @@ export class DeliveryStore {
   /** Once per webhook and event; the id is the same in every try and for every repetition. */
   async add(connection: Connection, delivery: NewDelivery): Promise<string> {
     const { webhookId, eventId, type, body } = delivery;
-    const id = `dlv-${deriveUuid('webhook', webhookId, eventId)}`;
+    const id = deliveryId(webhookId, eventId);
     const now = this.#now();
     const isFull = await this.isFull(connection, webhookId);
     const end = isFull ? ['dead', now, now, FULL] : ['waiting', now, null, null];
@@ -208,6 +208,10 @@ export class DeliveryStore {
     await ask(connection, TRIM, [webhookId, state, kept]);
   }
 }
+
+/** 64 bits that follow from what is sent and to whom: a repetition has the same. */
+const deliveryId = (webhookId: string, eventId: string): string =>
+  `dlv-${createHash('sha256').update(`${webhookId}\0${eventId}`).digest('hex').slice(0, 16)}`;
 
 export interface Failure {
   status: number | null;

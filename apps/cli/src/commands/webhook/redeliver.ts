@@ -10,7 +10,7 @@ export const redeliverCommand = defineCommand({
   },
   flags: {},
   changes: true,
-  examples: ['hangar webhook redeliver pager dlv-0a0b0c0d-1111-4222-8333-444455556666'],
+  examples: ['hangar webhook redeliver pager dlv-0a0b0c0d11112222'],
   json: 'the delivery: {id, type, state, attempts, ...}',
   routes: ['POST /api/webhooks/{name}/redeliver'],
   async run({ args, client, output }) {
