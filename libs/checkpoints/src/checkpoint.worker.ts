@@ -230,6 +230,9 @@ async function storeParts(
   await sink.commit(stored);
 }
 
+/** `base.pack` is brought when it is missed. */
+const NOT_FOR_RESTORE: ReadonlySet<string> = new Set(['meta.json', 'base.pack', 'changes.json']);
+
 async function restore(
   options: WorkerOptions,
   about: { sessionId: string; checkpointId: string; place: SandboxPlace; harness: string },
@@ -248,11 +251,14 @@ async function restore(
   const put = async (name: string, body: Readable): Promise<void> => {
     await io.files.put(refOf(place), `${parts}/${name}`, body, { mode: 0o600, signal });
   };
-  for (const part of meta.parts) {
-    if (part.name === 'meta.json' || part.name === 'base.pack' || part.name === 'changes.json')
-      continue;
-    await put(part.name, checkPart(part, await store.open(manifest, part.name), rules));
-  }
+  const wanted = meta.parts.filter(({ name }) => !NOT_FOR_RESTORE.has(name));
+  // All come to their end, so that a next try meets none of them.
+  const moved = await Promise.allSettled(
+    wanted.map(async (part) =>
+      put(part.name, checkPart(part, await store.open(manifest, part.name), rules)),
+    ),
+  );
+  for (const each of moved) if (each.status === 'rejected') throw each.reason;
   const request: RestoreRequest = {
     format: 1,
     work: place.cwd,

@@ -48,3 +48,5 @@ export const WEBHOOK_DELIVERY_DAYS = 30;
 export const WEBHOOK_DELIVERIES_SHOWN_MAX = 50;
 /** Of a text in what is sent; a summary, a question. */
 export const WEBHOOK_TEXT_CHARACTERS_MAX = 4000;
+/** A provider's usage limit that ends later than this is told, and not waited for. */
+export const USAGE_LIMIT_DAYS_MAX = 8;

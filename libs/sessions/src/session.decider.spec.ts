@@ -6,16 +6,22 @@ import { COMMAND_NAMES, allowed } from './testing/allowed.ts';
 import {
   CONTINUITY,
   STORIES,
-  USAGE,
+  answer,
+  ask,
   attach,
+  closeAsk,
   checkpointId,
   command,
   create,
+  deliver,
+  finish,
+  lose,
   record,
   runId,
   sandboxId,
   send,
   stateAfter,
+  steer,
   story,
   type StoryName,
 } from './testing/stories.ts';
@@ -29,8 +35,12 @@ const COMMANDS: Record<string, (name: StoryName) => SessionCommand> = {
   SendMessage: () => send('msg-9'),
   'SendMessage again': () => send('msg-1'),
   'SendMessage to interrupt': () => send('msg-9', 0, 'interrupt'),
+  'SendMessage to steer': () => steer('msg-9'),
   'TakeBackMessage of the turn': () => command('TakeBackMessage', { message_id: 'msg-1' }),
   'TakeBackMessage unknown': () => command('TakeBackMessage', { message_id: 'msg-8' }),
+  'TakeBackMessage offered': () => command('TakeBackMessage', { message_id: 'msg-2' }),
+  AnswerCard: () => answer(1),
+  ChangePermissions: () => command('ChangePermissions', { mode: 'ask', rules: [] }),
   SuspendSession: () => command('SuspendSession', { force: false }),
   'SuspendSession by force': () => command('SuspendSession', { force: true }),
   ArchiveSession: () => command('ArchiveSession', {}),
@@ -57,19 +67,15 @@ const COMMANDS: Record<string, (name: StoryName) => SessionCommand> = {
     command('TryOlderCheckpoint', { checkpoint_id: checkpointId(2), epoch: 2, error: 'corrupt' }),
   NoteTurnStarted: () => command('NoteTurnStarted', { run_id: runId(1), turn: 1 }),
   NoteDelivery: () => command('NoteDelivery', { run_id: runId(1), turn: 1, message_id: 'msg-1' }),
-  FinishTurn: () =>
-    command('FinishTurn', {
-      run_id: runId(1),
-      turn: 1,
-      outcome: 'succeeded',
-      summary: '',
-      usage: USAGE,
-      conversation: 'native',
-    }),
-  LoseTurn: () =>
-    command('LoseTurn', { run_id: runId(1), turn: 1, reason: 'killed', sandbox_gone: false }),
-  'LoseTurn, sandbox gone': () =>
-    command('LoseTurn', { run_id: runId(1), turn: 1, reason: 'gone', sandbox_gone: true }),
+  'NoteDelivery of an offered one': () => deliver(1, 'msg-2'),
+  ReturnMessage: () => command('ReturnMessage', { run_id: runId(1), turn: 1, message_id: 'msg-2' }),
+  RaiseAsk: () => ask(1),
+  CloseAsk: () => closeAsk(1),
+  FinishTurn: () => finish(1),
+  'FinishTurn, deferred': () => finish(1, 'deferred'),
+  LoseTurn: () => lose('vanished'),
+  'LoseTurn, sandbox gone': () => lose('sandbox gone'),
+  'LoseTurn, silent': () => lose('silent'),
   RecordCheckpoint: (name) => record(waitedFor(name)),
   NoteUnchanged: (name) =>
     command('NoteUnchanged', {
@@ -87,6 +93,10 @@ const COMMANDS: Record<string, (name: StoryName) => SessionCommand> = {
   SuspendIfIdle: () => command('SuspendIfIdle', { last_active_at: null, busy: false }, LATER),
   CheckpointIfDue: () => command('CheckpointIfDue', { checkpoint_minutes: 10 }, LATER),
   FailIfLate: () => command('FailIfLate', { start_deadline_minutes: 15 }, LATER),
+  ChangeHarness: () => command('ChangeHarness', { harness: 'pi', model: null }, LATER),
+  'ChangeHarness, the model alone': () =>
+    command('ChangeHarness', { harness: 'fake', model: 'model-2' }, LATER),
+  EndUsageLimit: () => command('EndUsageLimit', {}, LATER),
   SuspendIfReleaseLate: () =>
     command('SuspendIfReleaseLate', { release_deadline_minutes: 15 }, LATER),
 };

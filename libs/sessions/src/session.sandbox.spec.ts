@@ -9,6 +9,7 @@ import {
   decided,
   decider,
   finish,
+  lose,
   minute,
   record,
   restored,
@@ -71,6 +72,15 @@ describe('while a sandbox starts', () => {
 });
 
 describe('a resume', () => {
+  it('tells with the sandbox that a restore follows, and a start tells nothing of it', () => {
+    const [start, resume] = told(...STORIES['RESUMING, restoring']).flatMap((event) =>
+      event.type === 'SandboxRequested' ? [event.data] : [],
+    );
+    expect(start).toMatchObject({ purpose: 'start' });
+    expect(start).not.toHaveProperty('has_checkpoint');
+    expect(resume).toMatchObject({ purpose: 'resume', has_checkpoint: true });
+  });
+
   it('tries the older checkpoints in turn, and keeps all when none can be restored [R1]', () => {
     const past = STORIES['RESUMING, restoring'];
     expect(told(...past, worse(2)).at(-1)).toMatchObject({
@@ -146,13 +156,9 @@ describe('a sandbox that went away', () => {
   });
 
   it('while a cut turn was being saved: INTERRUPTED too, not resumed over its head [S3]', () => {
-    const cut = command('LoseTurn', {
-      run_id: runId(1),
-      turn: 1,
-      reason: 'killed',
-      sandbox_gone: false,
-    });
-    const s = sessionAfter(told(...STORIES['ACTIVE, running'], send('msg-2'), cut, lost(1)));
+    const s = sessionAfter(
+      told(...STORIES['ACTIVE, running'], send('msg-2'), lose('vanished'), lost(1)),
+    );
     expect(s.phase.state).toBe('INTERRUPTED');
     expect(s.queue.map((m) => m.message_id)).toEqual(['msg-2']);
   });
@@ -177,11 +183,8 @@ describe('a sandbox that went away', () => {
 });
 
 describe('a run that gave no word', () => {
-  const cut = (sandbox_gone: boolean) =>
-    command('LoseTurn', { run_id: runId(1), turn: 1, reason: 'no word', sandbox_gone });
-
   it('is told to stop before another can start [M5]', () => {
-    const events = told(...STORIES['ACTIVE, running'], cut(false));
+    const events = told(...STORIES['ACTIVE, running'], lose('silent'));
     expect(types(events).slice(-3)).toEqual([
       'TurnCancelRequested',
       'TurnFinished',
@@ -190,17 +193,17 @@ describe('a run that gave no word', () => {
   });
 
   it('what it left is saved before the person decides [C2]', () => {
-    const s = sessionAfter(told(...STORIES['ACTIVE, running'], cut(false), record(1)));
+    const s = sessionAfter(told(...STORIES['ACTIVE, running'], lose('silent'), record(1)));
     expect(s.phase).toMatchObject({ state: 'INTERRUPTED', sandbox: { id: sandboxId(1) } });
     expect(s.turns[0]?.checkpoint_id).toBe(checkpointId(1));
   });
 
   it('a late result of a cut turn is refused [M5]', () => {
-    const past = told(...STORIES['ACTIVE, running'], cut(false), record(1));
+    const past = told(...STORIES['ACTIVE, running'], lose('silent'), record(1));
     expect(decided(past, finish(1))).toEqual([]);
     const next = told(
       ...STORIES['ACTIVE, running'],
-      cut(false),
+      lose('silent'),
       record(1),
       command('RetryTurn', {}),
     );

@@ -134,9 +134,11 @@ function commandsOfTimers({
           run_id: turnOf(s, turn)?.run_id ?? '',
           reason: `no word from the run ${TURN_GRACE_MINUTES} minutes after its time limit`,
           sandbox_gone: false,
+          is_silent: true,
         },
       };
     },
+    limit: async (_s, at) => ({ type: 'EndUsageLimit', now: at, data: {} }),
     release: async (_s, at) => ({
       type: 'SuspendIfReleaseLate',
       now: at,

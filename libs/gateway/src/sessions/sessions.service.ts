@@ -3,6 +3,7 @@ import {
   deriveId,
   type Answer as Answered,
   type AnswerCardBody,
+  type ChangeHarness,
   type Ask,
   type PermissionsDocument,
   HangarError,
@@ -25,7 +26,7 @@ import type { EnvironmentReader } from '../environments/environment.reader.ts';
 import type { Creation, Idempotency } from '../idempotency/idempotency.ts';
 import type { GatewaySettings } from '../settings.ts';
 import type { ViewWatch } from '../views/view-watch.ts';
-import { newSession } from './new-session.ts';
+import { newSession, requireHarness } from './new-session.ts';
 import { sessionDocument } from './session.document.ts';
 import * as outcome from './session.outcome.ts';
 import type { SessionReader } from './session.reader.ts';
@@ -187,7 +188,20 @@ export class SessionsService {
       answered_by: caller.owner,
     };
     const { version } = await this.#command(caller, id, 'AnswerCard', data);
-    return this.#accepted(caller, id, outcome.atRest(version), wait);
+    return this.#accepted(caller, id, outcome.answeredCard(version), wait);
+  }
+
+  /** Another model or harness from the next turn on; the model goes with its harness [H3]. */
+  async changeHarness(caller: Caller, ref: string, body: ChangeHarness): Promise<SessionDocument> {
+    const { reader, environments, settings } = this.#parts;
+    const session = await reader.find(caller.owner, ref);
+    const harness = body.harness ?? session.harness;
+    const { recipe } = await environments.get(caller.owner, session.environment);
+    requireHarness({ harness, environment: session.environment }, recipe, settings.harnesses);
+    const model = body.model === undefined && harness === session.harness ? session.model : null;
+    const data = { harness, model: body.model ?? model };
+    await this.#command(caller, session.id, 'ChangeHarness', data);
+    return this.get(caller, session.id);
   }
 
   async permissions(

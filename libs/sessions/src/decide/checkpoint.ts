@@ -1,12 +1,13 @@
 import { HangarError, type SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
-import { partNumber, turnOf, type Session, type SessionCheckpoint } from '../session.ts';
+import { isAsk, partNumber, turnOf, type Session, type SessionCheckpoint } from '../session.ts';
 import { ended } from './lifecycle.ts';
 import { suspend } from './suspend.ts';
 import {
   always,
   checkpointDue,
   clearCards,
+  clearUnsaved,
   inOrder,
   interrupted,
   isLimited,
@@ -56,7 +57,7 @@ const recorded = ({ epoch: _epoch, ...data }: CommandOf<'RecordCheckpoint'>['dat
     inOrder(
       s,
       always({ type: 'CheckpointRecorded', data: { ...data, bytes } }),
-      data.complete ? clearCards('limit', 'a complete checkpoint was taken') : () => [],
+      data.complete ? clearUnsaved('a complete checkpoint was taken') : () => [],
     );
 };
 
@@ -98,7 +99,7 @@ export function noteUnchanged(
       type: 'CheckpointStillGood',
       data: { checkpoint_id: data.same_as, reason: data.reason, turn: data.turn },
     }),
-    same?.complete ? clearCards('limit', 'a complete checkpoint is still good') : () => [],
+    same?.complete ? clearUnsaved('a complete checkpoint is still good') : () => [],
     afterCheckpoint(data.reason, same?.complete ? 'complete' : 'incomplete', data.same_as, now),
   );
 }
@@ -159,7 +160,7 @@ const afterCheckpoint =
         if (phase.step !== 'ended') return [];
         if (reason !== 'turn') return checkpointDue('turn', now)(s);
         const outcome = turnOf(s, phase.turn)?.outcome;
-        if (outcome === 'deferred' && s.queue.length === 0)
+        if (outcome === 'deferred' && s.queue.length === 0 && s.attention.some(isAsk))
           return suspend(s, { reason: WAITS, automatic: true, force: false }, now);
         return outcome === 'interrupted'
           ? interrupted(phase.turn, whyCut(s, phase.turn), false, now)(s)
@@ -174,7 +175,7 @@ const afterCheckpoint =
           ? release(phase.sandbox, { cause: 'suspend', now })(s)
           : abortSuspend(result, phase.interrupted_turn, now)(s);
       case 'IDLE':
-        return s.queue.length ? turnOrIdle('a message waits', now)(s) : [];
+        return s.queue.length && !s.limited ? turnOrIdle('a message waits', now)(s) : [];
       default:
         return [];
     }
@@ -193,7 +194,7 @@ const abortSuspend =
     return inOrder(
       s,
       always({ type: 'SuspendAborted', data: { reason } }),
-      clearCards('limit', 'the refused suspend says more'),
+      clearUnsaved('the refused suspend says more'),
       raise('limit', `suspend-${s.checkpoint_number}`, reason, ['suspend --force'], now),
       (after) =>
         interruptedTurn === null

@@ -4,6 +4,8 @@ import { handoffText } from '../handoff.ts';
 import { evolve } from '../session.evolve.ts';
 import {
   heldSandbox,
+  isAsk,
+  isUnsaved,
   turnOf,
   type QueuedMessage,
   type SandboxHold,
@@ -57,6 +59,7 @@ export const requestSandbox =
           branch: s.branch,
           cwd: s.cwd,
           purpose: resume ? 'resume' : 'start',
+          ...(s.checkpoints.length > 0 ? { has_checkpoint: true } : {}),
           requested_at: now,
         },
       },
@@ -74,35 +77,42 @@ export const turnOrIdle =
   (s) => {
     const message = s.queue[0];
     // A checkpoint being taken sees a still tree; the turn starts when it is recorded.
-    if (message && !s.checkpointing)
-      // A message in the place of an answer is the answer [A2]: its card asks nobody any more.
-      return inOrder(s, closeDeferred, (after) => [
+    if (message && !s.checkpointing && !s.limited)
+      return inOrder(s, closeDeferred(message, now), (after) => [
         requestTurn(after, message, now, answeredBy(s, message)),
       ]);
-    return [{ type: 'SessionIdled', data: { since: now, reason } }];
+    const waits = s.limited ? `; it goes on when the usage limit ends (${s.limited.until})` : '';
+    return [{ type: 'SessionIdled', data: { since: now, reason: `${reason}${waits}` } }];
   };
 
-const closeDeferred: Step = ({ deferred, attention }) =>
-  deferred && attention.some((c) => c.id === deferred.id)
-    ? [
-        {
-          type: 'AttentionCleared',
-          data: { card_id: deferred.id, reason: 'a message came as its answer' },
-        },
-      ]
-    : [];
+/** What the turn before ended on is not waited for any more; an agent that still needs it asks again. */
+const closeDeferred =
+  (message: QueuedMessage, now: string): Step =>
+  (s) => {
+    const reason =
+      message.mode === 'answer'
+        ? 'the agent goes on with another answer, and asks again if it has to'
+        : 'a message came in the place of an answer';
+    return s.attention.filter(isAsk).map((card) => ({
+      type: 'AttentionCleared',
+      data: { card_id: card.id, reason, cleared_at: now },
+    }));
+  };
 
-function answeredBy(s: Session, message: QueuedMessage): AnsweredAsk | undefined {
-  if (message.mode === 'answer' && s.given) return { ask: s.given.ask, answer: s.given.answer };
-  if (!s.deferred) return undefined;
-  return { ask: s.deferred.asked, answer: answerOfMessage(s.deferred.asked, message.text) };
+/** A message in the place of an answer is the answer [A2]. */
+function answeredBy(s: Session, message: QueuedMessage): AnsweredAsk | null {
+  if (message.mode === 'retry') return s.turns.at(-1)?.answered ?? null;
+  const given = s.given.find(({ message_id }) => message_id === message.message_id);
+  if (given) return { ask: given.ask, answer: given.answer };
+  const asked = s.attention.find(isAsk)?.asked ?? s.given[0]?.ask;
+  return asked ? { ask: asked, answer: answerOfMessage(asked, message.text) } : null;
 }
 
 function requestTurn(
   s: Session,
   message: QueuedMessage,
   now: string,
-  answered: AnsweredAsk | undefined,
+  answered: AnsweredAsk | null,
 ): SessionEvent {
   const hold = heldSandbox(s);
   if (!hold?.place) throw new Error('a turn needs an attached sandbox');
@@ -128,6 +138,7 @@ function requestTurn(
       turn_minutes: s.turn_minutes,
       requested_at: now,
       permissions: s.permissions,
+      ...(s.hand_off ? { hand_off: true } : {}),
       ...(answered ? { answered } : {}),
     },
   };
@@ -223,7 +234,14 @@ export const clearCards =
       .map((c) => ({ type: 'AttentionCleared', data: { card_id: c.id, reason } }));
 
 /** Something stands in the way of saving all of the work; a person was told. */
-export const isLimited = (s: Session): boolean => s.attention.some((c) => c.kind === 'limit');
+export const isLimited = (s: Session): boolean => s.attention.some(isUnsaved);
+
+export const clearUnsaved =
+  (reason: string): Step =>
+  (s) =>
+    s.attention
+      .filter(isUnsaved)
+      .map((c) => ({ type: 'AttentionCleared', data: { card_id: c.id, reason } }));
 
 /** How old the work is that is safe, for people [S3]. */
 export function safeUpTo(s: Session): string {
@@ -252,7 +270,7 @@ export const interrupted =
         },
       }),
       raise('interrupted', String(turn), text, ['retry', 'continue'], now),
-      sandboxGone ? clearCards('limit', 'the sandbox is gone') : () => [],
+      sandboxGone ? clearUnsaved('the sandbox is gone') : () => [],
     );
   };
 
