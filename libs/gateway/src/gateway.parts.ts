@@ -111,7 +111,12 @@ export function gatewayParts(
     limits: new LimitsService(environments, settings),
     audit: new AuditService({ pool, store, reader }),
     webhooks: createWebhooks({
-      ...{ log, store, vault, access, idempotency, onError },
+      log,
+      store,
+      vault,
+      access,
+      idempotency,
+      onError,
       allowsPrivate: settings.webhookPrivate === 'true',
       ...(webhookWorld && { world: webhookWorld }),
     }),

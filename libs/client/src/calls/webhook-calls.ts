@@ -28,7 +28,10 @@ export function createWebhookCalls(transport: Transport): WebhookCalls {
   return {
     create: (body, { signal } = {}) =>
       transport.json({
-        ...{ method: 'POST', path, body, signal },
+        method: 'POST',
+        path,
+        body,
+        signal,
         idempotencyKey: newIdempotencyKey(),
       }),
     list: ({ signal } = {}) => transport.json({ method: 'GET', path, signal }),
@@ -39,7 +42,10 @@ export function createWebhookCalls(transport: Transport): WebhookCalls {
     },
     test: (name, { signal } = {}) =>
       transport.json({
-        ...{ method: 'POST', path: of(name, '/test'), body: {}, signal },
+        method: 'POST',
+        path: of(name, '/test'),
+        body: {},
+        signal,
         idempotencyKey: newIdempotencyKey(),
       }),
     redeliver: (name, delivery, { signal } = {}) =>

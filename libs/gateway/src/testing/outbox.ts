@@ -44,8 +44,10 @@ export class Outbox {
     const { pool, deliveries, webhooks, now } = this;
     const destinations = createDestinations({ allowsPrivate: true });
     return new DeliveryRunner({
-      ...{ pool, deliveries, now },
+      pool,
+      deliveries,
       send: webhookSender({ webhooks, destinations, now }),
+      now,
       onError: (error) => this.errors.push(error),
       ...options,
     });

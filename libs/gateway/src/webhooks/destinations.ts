@@ -1,5 +1,6 @@
 import { lookup as lookupBySystem, Resolver } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { callbackify } from 'node:util';
 import { HangarError } from '@hangar/contracts';
 
 /**
@@ -85,6 +86,7 @@ export function createDestinations(rules: DestinationRules): Destinations {
     if (found.length === 0) throw new HangarError('unavailable', `${host} has no address.`);
     return found.map((address) => ({ address, family: isIP(address) }));
   };
+  const lookUp = callbackify(addressesOf);
   return {
     check: ({ hostname }) => {
       const host = hostname.replace(/^\[|\]$/g, '');
@@ -93,14 +95,12 @@ export function createDestinations(rules: DestinationRules): Destinations {
       }
     },
     lookup: (host, options, callback) => {
-      addressesOf(host).then(
-        (found) => {
-          const [first] = found;
-          if (options.all) callback(null, found);
-          else callback(null, first?.address ?? '', first?.family);
-        },
-        (error: unknown) => callback(error as Error, []),
-      );
+      lookUp(host, (error, found) => {
+        const [first] = found ?? [];
+        if (error || !found) callback(error, []);
+        else if (options.all) callback(null, found);
+        else callback(null, first?.address ?? '', first?.family);
+      });
     },
   };
 }

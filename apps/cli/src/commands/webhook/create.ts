@@ -24,7 +24,8 @@ export const createCommand = defineCommand({
   routes: ['POST /api/webhooks'],
   async run({ args, flags, client, output }) {
     const created = await client.webhooks.create({
-      ...{ name: args.name, url: args.url },
+      name: args.name,
+      url: args.url,
       ...(flags.events === undefined ? {} : { events: eventsOf(flags.events) }),
     });
     output.result(created, () => {
