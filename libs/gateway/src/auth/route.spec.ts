@@ -42,6 +42,7 @@ const EXPECTED: Record<string, string> = {
   'DELETE /api/sessions/:ref/queue/:message_id': 'write',
   'POST /api/sessions/:ref/cards/:card_id/answer': 'write',
   'PUT /api/sessions/:ref/permissions': 'write',
+  'PUT /api/sessions/:ref/harness': 'write',
   'POST /api/sessions/:ref/suspend': 'write',
   'POST /api/sessions/:ref/interrupt': 'write',
   'POST /api/sessions/:ref/retry': 'write',

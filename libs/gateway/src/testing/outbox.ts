@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { START } from '@hangar/messaging';
 import { Vault } from '@hangar/service-kit';
 import type { Pool } from 'pg';
 import { DeliveryRunner, type DeliveryRunnerOptions } from '../webhooks/delivery-runner.ts';
@@ -25,19 +26,27 @@ export class Outbox {
     const id = randomUUID();
     const name = `hook-${id.slice(0, 8)}`;
     const createdAt = this.now();
-    const webhook = { id, owner, name, url, events: [], disabledAt: null, createdAt };
-    await this.webhooks.add(this.pool, webhook, 'whsec_AAAA', { fence: '0', position: '0' });
+    const webhook = { id, owner, name, events: [], createdAt };
+    const opened = { url, secret: 'whsec_AAAA' };
+    await this.webhooks.add(this.pool, webhook, opened, START);
     return id;
   }
 
-  async fill(webhookId: string, count: number, padding = ''): Promise<string[]> {
-    const ids: string[] = [];
-    for (let n = 0; n < count; n += 1) {
-      const body = JSON.stringify({ type: 'webhook.test', n, padding });
-      const delivery = { webhookId, eventId: randomUUID(), type: 'webhook.test', body };
-      ids.push(await this.deliveries.add(this.pool, delivery));
-    }
-    return ids;
+  /** One delivery, as the gateway writes it. */
+  add(webhookId: string): Promise<string> {
+    const delivery = { webhookId, eventId: randomUUID(), type: 'webhook.test', body: '{}' };
+    return this.deliveries.add(this.pool, delivery);
+  }
+
+  /** Many at once. */
+  async fill(webhookId: string, count: number, padding = ''): Promise<void> {
+    await this.pool.query(
+      `insert into gateway.webhook_delivery
+        (id, webhook_id, event_id, type, body, state, next_at, created_at)
+      select 'dlv-' || gen_random_uuid(), $1, gen_random_uuid(), 'webhook.test', $3, 'waiting',
+        $4, $4 from generate_series(1, $2::int)`,
+      [webhookId, count, JSON.stringify({ type: 'webhook.test', padding }), this.now()],
+    );
   }
 
   runner(options: Partial<DeliveryRunnerOptions> = {}): DeliveryRunner {

@@ -244,6 +244,7 @@ describe('a rotation of the vault key', () => {
     const body = { name: 'sealed', url: bench.receiver.url() };
     await bench.restart({ vault: new Vault([old]) });
     const { name, secret } = await bench.create(body);
+    const { name: unneeded } = await bench.create();
     await bench.restart({ vault: new Vault([young, old]) });
     await eventually(async () => {
       const { rows } = await bench.stack.log.pool.query<{ sealed: Buffer }>(
@@ -251,6 +252,14 @@ describe('a rotation of the vault key', () => {
       );
       return rows.every(({ sealed }) => !new Vault([young]).isStale(sealed));
     });
+    await bench.restart({ vault: new Vault([Buffer.alloc(32, 9)]) });
+    const lost = await call<Problem>(bench.stack, `GET /api/webhooks/${name}`, {
+      token: bench.ada,
+    });
+    expect(lost.body.detail).toContain('was sealed with the vault key');
+    // What cannot be opened can still be deleted.
+    const end = await call(bench.stack, `DELETE /api/webhooks/${unneeded}`, { token: bench.ada });
+    expect(end.status).toBe(204);
     await bench.restart({ vault: new Vault([young]) });
     await bench.test(name);
     const [received] = await bench.receiver.gets(1);

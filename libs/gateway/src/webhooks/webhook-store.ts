@@ -3,27 +3,27 @@ import type { Cursor } from '@hangar/messaging';
 import type { Vault } from '@hangar/service-kit';
 import { ask, type Connection } from './ask.ts';
 
-export interface Webhook {
+export interface NewWebhook {
   id: string;
   owner: string;
   name: string;
-  url: string;
   events: WebhookEvent[];
-  disabledAt: Date | null;
   createdAt: Date;
 }
 
-interface Row {
-  id: string;
-  owner: string;
-  name: string;
+/** As it is kept: `open` gives its address and secret. */
+export interface Webhook extends NewWebhook {
   sealed: Buffer;
-  events: WebhookEvent[];
-  disabled_at: Date | null;
-  created_at: Date;
+  disabledAt: Date | null;
 }
 
-const COLUMNS = 'id, owner, name, sealed, events, disabled_at, created_at';
+export interface Opened {
+  url: string;
+  secret: string;
+}
+
+const COLUMNS = `id, owner, name, sealed, events, disabled_at as "disabledAt",
+  created_at as "createdAt"`;
 const COUNT = 'select count(*)::int as n from gateway.webhook where owner = $1';
 const ADD = `insert into gateway.webhook
     (id, owner, name, sealed, events, after_fence, after_position, created_at)
@@ -58,23 +58,22 @@ export class WebhookStore {
   /** It hears of what is behind `after` in the log. */
   async add(
     connection: Connection,
-    webhook: Webhook,
-    secret: string,
+    webhook: NewWebhook,
+    opened: Opened,
     after: Cursor,
   ): Promise<void> {
-    const { id, owner, name, url, events, createdAt } = webhook;
-    const sealed = this.#vault.seal(JSON.stringify({ url, secret }), aadOf(id, owner));
+    const { id, owner, name, events, createdAt } = webhook;
+    const sealed = this.#vault.seal(JSON.stringify(opened), aadOf(webhook));
     const { fence, position } = after;
     await ask(connection, ADD, [id, owner, name, sealed, events, fence, position, createdAt]);
   }
 
-  async list(connection: Connection, owner: string): Promise<Webhook[]> {
-    return (await ask<Row>(connection, LIST, [owner])).map((row) => this.#webhook(row));
+  list(connection: Connection, owner: string): Promise<Webhook[]> {
+    return ask(connection, LIST, [owner]);
   }
 
   async find(connection: Connection, owner: string, name: string): Promise<Webhook | null> {
-    const [row] = await ask<Row>(connection, FIND, [owner, name]);
-    return row ? this.#webhook(row) : null;
+    return (await ask<Webhook>(connection, FIND, [owner, name]))[0] ?? null;
   }
 
   /** Together with everything that was to be sent to it. */
@@ -93,21 +92,20 @@ export class WebhookStore {
     return (await ask<{ id: string }>(connection, WANTING, values)).map(({ id }) => id);
   }
 
-  open({ id, owner, sealed }: Pick<Row, 'id' | 'owner' | 'sealed'>): {
-    url: string;
-    secret: string;
-  } {
-    const text = this.#vault.unseal(sealed, aadOf(id, owner)).toString('utf8');
-    return JSON.parse(text) as { url: string; secret: string };
+  /** Throws `invalid` where the vault key that sealed it is not there. */
+  open(webhook: Pick<Webhook, 'id' | 'owner' | 'sealed'>): Opened {
+    const text = this.#vault.unseal(webhook.sealed, aadOf(webhook)).toString('utf8');
+    return JSON.parse(text) as Opened;
   }
 
   /** After a rotation: seals anew what an older vault key sealed. */
   async reseal(connection: Connection): Promise<void> {
     for (let after = FIRST_ID; ;) {
-      const page = await ask<Row>(connection, PAGE, [after, PAGE_ROWS]);
-      for (const { id, owner, sealed } of page) {
+      const page = await ask<Webhook>(connection, PAGE, [after, PAGE_ROWS]);
+      for (const webhook of page) {
+        const { id, sealed } = webhook;
         if (!this.#vault.isStale(sealed)) continue;
-        const aad = aadOf(id, owner);
+        const aad = aadOf(webhook);
         const young = this.#vault.seal(this.#vault.unseal(sealed, aad), aad);
         await ask(connection, RESEAL, [id, young]);
       }
@@ -116,12 +114,7 @@ export class WebhookStore {
       after = last.id;
     }
   }
-
-  #webhook(row: Row): Webhook {
-    const { id, owner, name, events, disabled_at: disabledAt, created_at: createdAt } = row;
-    return { id, owner, name, url: this.open(row).url, events, disabledAt, createdAt };
-  }
 }
 
 /** Part of what is authenticated: a row copied to another webhook or owner does not open. */
-const aadOf = (id: string, owner: string): string => `webhook\0${owner}\0${id}`;
+const aadOf = ({ id, owner }: Pick<Webhook, 'id' | 'owner'>): string => `webhook\0${owner}\0${id}`;

@@ -44,14 +44,14 @@ export class WebhooksService {
 
   async list({ owner }: Caller): Promise<{ items: WebhookDocument[] }> {
     const { webhooks, pool } = this.#parts;
-    return { items: (await webhooks.list(pool, owner)).map(webhookDocument) };
+    return { items: (await webhooks.list(pool, owner)).map((one) => this.#document(one)) };
   }
 
   async get(caller: Caller, name: string, { state }: WebhookQuery): Promise<WebhookDetails> {
     const { pool, deliveries } = this.#parts;
     const webhook = await this.#find(pool, caller, name);
     const newest = await deliveries.newest(pool, webhook.id, state ?? null);
-    return { ...webhookDocument(webhook), deliveries: newest };
+    return { ...this.#document(webhook), deliveries: newest };
   }
 
   /** The secret is in this answer, and in its repetition by the same key; nowhere else. */
@@ -69,17 +69,10 @@ export class WebhooksService {
         await this.#checkRoom(connection, owner, body.name);
         const secret = newWebhookSecret();
         const { name, events } = body;
-        const webhook: Webhook = {
-          id: randomUUID(),
-          owner,
-          name,
-          url: url.href,
-          events,
-          disabledAt: null,
-          createdAt: now(),
-        };
-        await webhooks.add(connection, webhook, secret, after);
-        const result = { ...webhookDocument(webhook), secret };
+        const webhook = { id: randomUUID(), owner, name, events, createdAt: now() };
+        await webhooks.add(connection, webhook, { url: url.href, secret }, after);
+        const shown = webhookDocument({ ...webhook, disabledAt: null }, url.href);
+        const result = { ...shown, secret };
         await idempotency.keep(connection, caller, creation, result);
         const data = { owner, name, host: url.host, events };
         return { result, event: { type: 'WebhookCreated', data } };
@@ -133,6 +126,10 @@ export class WebhooksService {
     });
   }
 
+  #document(webhook: Webhook): WebhookDocument {
+    return webhookDocument(webhook, this.#parts.webhooks.open(webhook).url);
+  }
+
   async #checkRoom(connection: Connection, owner: string, name: string): Promise<void> {
     const { webhooks } = this.#parts;
     if (await webhooks.find(connection, owner, name)) {
@@ -177,13 +174,10 @@ const noDelivery = (name: string, id: string): HangarError =>
     hint: 'GET /api/webhooks/<name> (hangar webhook get) shows those that are kept.',
   });
 
-const webhookDocument = ({
-  name,
-  url,
-  events,
-  disabledAt,
-  createdAt,
-}: Webhook): WebhookDocument => ({
+const webhookDocument = (
+  { name, events, disabledAt, createdAt }: Omit<Webhook, 'sealed'>,
+  url: string,
+): WebhookDocument => ({
   name,
   url,
   events,
