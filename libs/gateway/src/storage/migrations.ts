@@ -18,11 +18,12 @@ const WEBHOOK_TABLE_SQL = `create table gateway.webhook (
   constraint webhook_name unique (owner, name)
 )`;
 
-/** One row per webhook and event; `lease` goes up with every try and is its fence. */
+/** One row per webhook and event; `owner` is the webhook's, so that what is due needs no join; `lease` goes up with every try and is its fence. */
 const DELIVERY_TABLE_SQL = `create table gateway.webhook_delivery (
   id text primary key,
   position bigint generated always as identity,
   webhook_id uuid not null references gateway.webhook on delete cascade,
+  owner text not null,
   event_id uuid not null,
   type text not null,
   body text not null,

@@ -15,6 +15,7 @@ export class Outbox {
   readonly deliveries: DeliveryStore;
   readonly errors: unknown[] = [];
   readonly now: () => Date;
+  readonly #owners = new Map<string, string>();
 
   constructor(pool: Pool, now: () => Date = () => new Date()) {
     this.pool = pool;
@@ -24,6 +25,7 @@ export class Outbox {
 
   async webhook(owner: string, url: string): Promise<string> {
     const id = randomUUID();
+    this.#owners.set(id, owner);
     const name = `hook-${id.slice(0, 8)}`;
     const createdAt = this.now();
     const webhook = { id, owner, name, events: [], createdAt };
@@ -34,17 +36,21 @@ export class Outbox {
 
   /** One delivery, as the gateway writes it. */
   add(webhookId: string): Promise<string> {
-    const delivery = { webhookId, eventId: randomUUID(), type: 'webhook.test', body: '{}' };
-    return this.deliveries.add(this.pool, delivery);
+    const told = { eventId: randomUUID(), type: 'webhook.test', body: '{}' };
+    return this.deliveries.add(this.pool, {
+      webhookId,
+      owner: this.#owners.get(webhookId)!,
+      ...told,
+    });
   }
 
   /** Many at once. */
   async fill(webhookId: string, count: number, padding = ''): Promise<void> {
     await this.pool.query(
       `insert into gateway.webhook_delivery
-        (id, webhook_id, event_id, type, body, state, next_at, created_at)
-      select 'dlv-' || gen_random_uuid(), $1, gen_random_uuid(), 'webhook.test', $3, 'waiting',
-        $4, $4 from generate_series(1, $2::int)`,
+        (id, webhook_id, owner, event_id, type, body, state, next_at, created_at)
+      select 'dlv-' || gen_random_uuid(), id, owner, gen_random_uuid(), 'webhook.test', $3,
+        'waiting', $4, $4 from gateway.webhook, generate_series(1, $2::int) where id = $1`,
       [webhookId, count, JSON.stringify({ type: 'webhook.test', padding }), this.now()],
     );
   }

@@ -100,8 +100,8 @@ describe('many deliveries', () => {
     const id = await outbox.webhook('ada', receiver.url());
     await stack.pool.query(
       `insert into gateway.webhook_delivery
-        (id, webhook_id, event_id, type, body, state, next_at, created_at, ended_at)
-      select 'old-' || n, $1, gen_random_uuid(), 't', '{}', 'dead', now(), now(), now()
+        (id, webhook_id, owner, event_id, type, body, state, next_at, created_at, ended_at)
+      select 'old-' || n, $1, 'ada', gen_random_uuid(), 't', '{}', 'dead', now(), now(), now()
       from generate_series(1, $2::int) n`,
       [id, WEBHOOK_DEAD_KEPT_MAX],
     );

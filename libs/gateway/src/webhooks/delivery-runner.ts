@@ -30,7 +30,8 @@ export interface DeliveryRunnerOptions {
 /**
  * Sends what is due, in any number of replicas: a delivery is taken with a lease, and who takes a
  * little at a time holds no more in memory. A slow receiver uses up its own share of the requests
- * under way and nobody else's.
+ * under way and nobody else's; that, and tries over days that their owner can look at, is why these
+ * are not effects of the log, which wait in one queue.
  */
 export class DeliveryRunner {
   readonly #options: DeliveryRunnerOptions;

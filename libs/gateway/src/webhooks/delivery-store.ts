@@ -23,6 +23,7 @@ export interface TakenDelivery {
 
 export interface NewDelivery {
   webhookId: string;
+  owner: string;
   eventId: string;
   type: string;
   body: string;
@@ -49,22 +50,22 @@ const COLUMNS = `id, type, state, attempts, next_at, last_status, last_error, cr
 const WAITING = `select count(*)::int as n from gateway.webhook_delivery
   where webhook_id = $1 and state = 'waiting'`;
 const ADD = `insert into gateway.webhook_delivery
-    (id, webhook_id, event_id, type, body, state, next_at, created_at, ended_at, last_error)
-  values ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9)
+    (id, webhook_id, owner, event_id, type, body, state, next_at, created_at, ended_at, last_error)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10)
   on conflict do nothing`;
-/** Due by the gateway's clock, leased by the database's, so that replicas agree on leases. */
+/**
+ * Due by the gateway's clock, leased by the database's, so that replicas agree on leases. What
+ * waits for a webhook that is disabled is dead, so this need not look.
+ */
 const TAKE = `update gateway.webhook_delivery as d set attempts = attempts + 1, lease = lease + 1,
     lease_until = now() + make_interval(secs => ${LEASE_SECONDS})
   from gateway.webhook w
   where w.id = d.webhook_id and d.id = (
-    select due.id from gateway.webhook_delivery due
-    join gateway.webhook its on its.id = due.webhook_id
-    where due.state = 'waiting' and due.next_at <= $1
-      and (due.lease_until is null or due.lease_until < now())
-      and its.disabled_at is null
-      and due.webhook_id <> all($2::uuid[]) and its.owner <> all($3::text[])
-    order by due.next_at, due.position limit 1 for update of due skip locked)
-  returning d.id, d.webhook_id as "webhookId", w.owner, w.sealed, d.body,
+    select id from gateway.webhook_delivery
+    where state = 'waiting' and next_at <= $1 and (lease_until is null or lease_until < now())
+      and webhook_id <> all($2::uuid[]) and owner <> all($3::text[])
+    order by next_at, position limit 1 for update skip locked)
+  returning d.id, d.webhook_id as "webhookId", d.owner, w.sealed, d.body,
     d.attempts as attempt, d.lease`;
 const DELIVERED = `update gateway.webhook_delivery
   set state = 'delivered', ended_at = $3, last_status = $4, last_error = null, lease_until = null
@@ -107,12 +108,12 @@ export class DeliveryStore {
 
   /** Once per webhook and event; the id is the same in every try and for every repetition. */
   async add(connection: Connection, delivery: NewDelivery): Promise<string> {
-    const { webhookId, eventId, type, body } = delivery;
+    const { webhookId, owner, eventId, type, body } = delivery;
     const id = deliveryId(webhookId, eventId);
     const now = this.#now();
     const isFull = await this.isFull(connection, webhookId);
     const end = isFull ? ['dead', now, now, FULL] : ['waiting', now, null, null];
-    await ask(connection, ADD, [id, webhookId, eventId, type, body, ...end]);
+    await ask(connection, ADD, [id, webhookId, owner, eventId, type, body, ...end]);
     if (isFull) await this.#trim(connection, webhookId, 'dead');
     return id;
   }

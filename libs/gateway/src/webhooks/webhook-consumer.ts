@@ -67,7 +67,8 @@ export async function writeDeliveries(
   if (!payload) return;
   const body = JSON.stringify(payload);
   for (const webhookId of wanting) {
-    await deliveries.add(tx, { webhookId, eventId: event.id, type: payload.type, body });
+    const { type } = payload;
+    await deliveries.add(tx, { webhookId, owner, eventId: event.id, type, body });
   }
   tx.onCommit(onWritten);
 }

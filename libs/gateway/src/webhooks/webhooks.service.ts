@@ -101,8 +101,10 @@ export class WebhooksService {
         timestamp: now().toISOString(),
         data: { webhook: name, owner: caller.owner },
       };
-      const delivery = { webhookId: webhook.id, eventId: seed, type: payload.type };
-      const id = await deliveries.add(pool, { ...delivery, body: JSON.stringify(payload) });
+      const { id: webhookId, owner } = webhook;
+      const body = JSON.stringify(payload);
+      const delivery = { webhookId, owner, eventId: seed, type: payload.type, body };
+      const id = await deliveries.add(pool, delivery);
       wake();
       const added = await deliveries.find(pool, webhook.id, id);
       return added ?? Promise.reject(noDelivery(name, id));
