@@ -77,6 +77,12 @@ const EXPECTED: Record<string, string> = {
   'GET /api/audit': 'read',
   'GET /api/audit/verify': 'read',
   'GET /api/audit/replay': 'read',
+  'POST /api/webhooks': 'write',
+  'GET /api/webhooks': 'read',
+  'GET /api/webhooks/:name': 'read',
+  'DELETE /api/webhooks/:name': 'write',
+  'POST /api/webhooks/:name/test': 'write',
+  'POST /api/webhooks/:name/redeliver': 'write',
 };
 
 describe('routes', () => {
