@@ -1,4 +1,4 @@
-import { deriveId, type SessionEvent } from '@hangar/contracts';
+import { deriveId, type SessionEvent, type SessionEvents } from '@hangar/contracts';
 import { decide } from '../../../libs/sessions/src/session.decider.ts';
 import { waitsOnPerson } from '../../../libs/sessions/src/session.timers.ts';
 import {
@@ -213,14 +213,34 @@ function checkMessages(world: SimWorld, s: Session, story: SessionEvent[]): void
       throw new SimFailure(`(b) ${id} was taken back and given to the agent`);
     if (fates[0]?.type === 'MessageDelivered' && gifts.length + starts === 0)
       throw new SimFailure(`(b) ${id} is said to be delivered and no run had it`);
+    const [asked] = story.filter((x) => x.type === 'TakeBackRequested' && x.data.message_id === id);
+    if (asked && turns.length) throw new SimFailure(`(b) ${id} was wanted back and became a turn`);
+    if (fates[0]?.type === 'MessageTakenBack' && !world.wantedBack.has(id))
+      throw new SimFailure(`(b) ${id} was taken back and nobody wanted that`);
     if (waits && had) throw new SimFailure(`(b) ${id} waits, and the agent has it`);
   }
+}
+
+/** [A2] A card that was raised is open, or is closed once with a reason that is so. */
+function checkClosed(
+  world: SimWorld,
+  story: SessionEvent[],
+  { card_id, asked, turn }: SessionEvents['AttentionRaised'],
+): void {
+  const ends = story.flatMap((e) =>
+    e.type === 'AttentionCleared' && e.data.card_id === card_id ? [e.data.reason] : [],
+  );
+  if (ends.length > 1) throw new SimFailure(`(h) ${card_id} was closed twice`);
+  const isGivenUp = world.givenUp.has(`run-0000abcd-${turn} ${asked?.id}`);
+  if (ends[0] === 'the agent waits for it no more' && !isGivenUp)
+    throw new SimFailure(`(h) ${card_id} was closed, and the agent waits for it`);
 }
 
 /** [A2] An answer reaches the agent once, unless what waited for it is over. */
 function checkAnswers(world: SimWorld, s: Session, story: SessionEvent[]): void {
   const seen = new Set<string>();
   for (const e of story) {
+    if (e.type === 'AttentionRaised' && e.data.asked) checkClosed(world, story, e.data);
     if (e.type !== 'CardAnswered') continue;
     const { card_id, run_id, ask_id, turn } = e.data;
     if (seen.has(card_id)) throw new SimFailure(`(h) ${card_id} was answered twice`);
