@@ -9,10 +9,12 @@ import {
   SecretStore,
   Vault,
   createService,
+  credentialCommand,
+  CredentialSource,
   natsCheck,
   postgresCheck,
+  providerVariables,
   required,
-  secretRevealer,
   systemClock,
   type Config,
   type Service,
@@ -26,18 +28,6 @@ export interface StartOptions {
   envVars: Readonly<Record<string, string | undefined>>;
 }
 
-/** What a run gets from hangar's own environment when the machine's owner put it there. */
-const HOST_VARIABLES = [
-  'ANTHROPIC_API_KEY',
-  'ANTHROPIC_AUTH_TOKEN',
-  'ANTHROPIC_BASE_URL',
-  'CLAUDE_CODE_OAUTH_TOKEN',
-  'OPENAI_API_KEY',
-  'OPENAI_BASE_URL',
-  'GEMINI_API_KEY',
-  'OPENROUTER_API_KEY',
-] as const;
-
 export async function startRuns(config: Config, options: StartOptions): Promise<Service> {
   const log = await connectLog(logAddress(config, 'runs'));
   await log.pool.query(SECRET_TABLE_SQL);
@@ -46,6 +36,14 @@ export async function startRuns(config: Config, options: StartOptions): Promise<
     url: required(config, 'sandboxIoUrl', 'runs'),
     token: required(config, 'serviceToken', 'runs'),
     quiet: true,
+  });
+  const credentials = new CredentialSource({
+    store: new SecretStore(log.pool, vault, systemClock),
+    command:
+      config.credentialCommand === null
+        ? null
+        : credentialCommand(config.credentialCommand, options.onError),
+    now: () => systemClock.now(),
   });
   const service = await createService({
     name: 'runs',
@@ -62,13 +60,8 @@ export async function startRuns(config: Config, options: StartOptions): Promise<
           throw new HangarError('invalid', `there is no harness called ${name}`);
         return harnessAdapter(name);
       },
-      revealSecrets: secretRevealer(new SecretStore(log.pool, vault, systemClock)),
-      hostVariables: Object.fromEntries(
-        HOST_VARIABLES.flatMap((name) => {
-          const value = options.envVars[name];
-          return value ? [[name, value]] : [];
-        }),
-      ),
+      revealSecrets: (asker, names) => credentials.reveal(asker, names),
+      hostVariables: providerVariables(options.envVars),
       onError: options.onError,
     }),
   });

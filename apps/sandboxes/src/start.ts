@@ -15,10 +15,12 @@ import {
   SecretStore,
   Vault,
   createService,
+  credentialCommand,
+  CredentialSource,
   natsCheck,
   postgresCheck,
+  providerKeys,
   required,
-  secretRevealer,
   systemClock,
   type Config,
   type Service,
@@ -31,6 +33,8 @@ export interface StartOptions {
   onError(error: unknown): void;
   /** Told what this machine lacks, and what to do about it. */
   onProblem?(text: string): void;
+  /** hangar's own environment: the provider keys in it serve runs without secrets. */
+  envVars: Readonly<Record<string, string | undefined>>;
 }
 
 /** hangar's single-file tools, as the build puts them at the root of the checkout. */
@@ -76,7 +80,15 @@ export async function startSandboxes(config: Config, options: StartOptions): Pro
       mirrorsDirectory: join(config.state, 'mirrors'),
       activeMax: config.maxActiveSessions,
       onError: options.onError,
-      revealSecrets: secretRevealer(new SecretStore(log.pool, vault, systemClock)),
+      credentials: new CredentialSource({
+        store: new SecretStore(log.pool, vault, systemClock),
+        command:
+          config.credentialCommand === null
+            ? null
+            : credentialCommand(config.credentialCommand, options.onError),
+        now: () => systemClock.now(),
+      }),
+      machineKeys: providerKeys(options.envVars),
       installHarness: async (name, tell) => {
         if (!isHarnessName(name))
           throw new HangarError('invalid', `there is no harness called ${name}`);

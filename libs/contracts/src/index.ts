@@ -109,8 +109,10 @@ export {
   SETUP_COMMAND_CHARACTERS_MAX,
   environmentDocumentSchema,
   mountSchema,
+  gitCredentialSchema,
   recipeBodySchema,
   recipeSchema,
+  type GitCredential,
   resourcesSchema,
 } from './api/recipe.ts';
 export {

@@ -18,11 +18,12 @@ async function variables(recipe: object | null, secrets: Record<string, string> 
     const event = { type: 'EnvironmentDefined', data: { recipe_json } };
     await store.append('environment/ada_default', 0, [event], { meta });
   }
-  const revealSecrets = async (_owner: string, names: string[]) => {
+  const revealSecrets = async (_asker: object, names: string[]) => {
     asked.push(names);
     return secrets;
   };
-  const found = await runVariables(store, { hostVariables, revealSecrets }, 'ada', 'default');
+  const asker = { owner: 'ada', environment: 'default', session: 'ses-1a2b3c4d' };
+  const found = await runVariables(store, { hostVariables, revealSecrets }, asker);
   return { ...found, asked };
 }
 

@@ -1,5 +1,6 @@
 import { recipeSchema } from '@hangar/contracts';
 import { streamName, type EventStore } from '@hangar/messaging';
+import type { CredentialAsker } from '@hangar/service-kit';
 
 export interface RunVariables {
   envVars: Record<string, string>;
@@ -8,8 +9,8 @@ export interface RunVariables {
 }
 
 export interface VariableSources {
-  /** The owner's secrets by name. */
-  revealSecrets(owner: string, names: string[]): Promise<Record<string, string>>;
+  /** Secrets by name. */
+  revealSecrets(asker: CredentialAsker, names: string[]): Promise<Record<string, string>>;
   /** Credentials and endpoints that the machine's owner put into hangar's own environment. */
   hostVariables: Record<string, string>;
 }
@@ -18,15 +19,15 @@ export interface VariableSources {
 export async function runVariables(
   store: EventStore,
   { hostVariables, revealSecrets }: VariableSources,
-  owner: string,
-  environment: string,
+  asker: CredentialAsker,
 ): Promise<RunVariables> {
+  const { owner, environment } = asker;
   const { events } = await store.load(streamName('environment', `${owner}_${environment}`));
   const defined = events.findLast((event) => event.type === 'EnvironmentDefined');
   const recipe = defined
     ? recipeSchema.parse(JSON.parse(String(defined.data['recipe_json'])))
     : null;
-  const revealed = recipe ? await revealSecrets(owner, recipe.secrets) : {};
+  const revealed = recipe ? await revealSecrets(asker, recipe.secrets) : {};
   // Endpoints of the machine are no secrets; what an owner keeps as one is, also a URL.
   const secrets = [
     ...Object.entries(hostVariables).filter(([name]) => !name.endsWith('_URL')),

@@ -60,7 +60,7 @@ class RunsRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
       activity,
       nats,
       now,
-      runVariables: (owner, environment) => runVariables(store, this.#options, owner, environment),
+      runVariables: (asker) => runVariables(store, this.#options, asker),
     });
     this.#parts.push(
       createRelay({ pool, nats, wake, onError }),

@@ -9,7 +9,7 @@ import type { HarnessAdapter, TurnResult, TurnSpec } from '@hangar/harness-adapt
 import { metaOfEffect, type ActivityLog, type LeasedEffect } from '@hangar/messaging';
 import { isTransientDatabaseError } from '@hangar/messaging/postgres';
 import type { SandboxIo, SandboxRef } from '@hangar/sandbox-drivers';
-import { createRedactor, redactShapes } from '@hangar/service-kit';
+import { createRedactor, redactShapes, type CredentialAsker } from '@hangar/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { conversationFiles } from './conversation-files.ts';
 import type { RunCommand } from './run.decider.ts';
@@ -37,7 +37,7 @@ export interface WorkerOptions {
   io: SandboxIo;
   adapter(harness: string): HarnessAdapter;
   /** Environment variables of a run, and which of their values are secret. */
-  runVariables(owner: string, environment: string): Promise<RunVariables>;
+  runVariables(asker: CredentialAsker): Promise<RunVariables>;
   now(): Date;
 }
 
@@ -161,7 +161,8 @@ class Execution {
   /** A secret that the environment names and nobody has set is an answer, not a race. */
   async #variables(request: RunRequest): Promise<RunVariables> {
     try {
-      return await this.#options.runVariables(request.owner, request.environment);
+      const { owner, environment, session_id: session } = request;
+      return await this.#options.runVariables({ owner, environment, session });
     } catch (error) {
       if (!(error instanceof HangarError) || error.code !== 'conflict') throw error;
       const { message, hint } = error;

@@ -14,7 +14,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { ConnectRouter } from '@connectrpc/connect';
-import type { AnyEvent } from '@hangar/contracts';
+import { HangarError, type AnyEvent } from '@hangar/contracts';
 import {
   causedBy,
   createConsumer,
@@ -29,6 +29,8 @@ import {
 import { eventSubjects } from '@hangar/messaging/jetstream';
 import type { SandboxDriver } from '@hangar/sandbox-drivers';
 import { activityObserver, type Activity } from './activity.ts';
+import type { CredentialAsker, CredentialSource } from '@hangar/service-kit';
+import { createCredentials, type Credentials } from './credentials.ts';
 import { createEnvironmentController, createEnvironments } from './environment.service.ts';
 import { createMirrors, type Mirrors } from './mirrors.ts';
 import { sandboxPolicy } from './sandbox.policy.ts';
@@ -40,7 +42,7 @@ import {
   createSandboxes,
   sandboxesAhead,
 } from './sandbox.service.ts';
-import { createSandboxWorker } from './sandbox.worker.ts';
+import { createSandboxWorker, holderOf } from './sandbox.worker.ts';
 
 export interface SandboxesOptions {
   log: LogConnection;
@@ -62,7 +64,9 @@ export interface SandboxesOptions {
   /** Where copies of remotes are kept, on the file system of the sandboxes; without it, none are. */
   mirrorsDirectory?: string;
   installHarness(name: string, log: (line: string) => void): Promise<string>;
-  revealSecrets(owner: string, names: string[]): Promise<Record<string, string>>;
+  credentials: CredentialSource;
+  /** Provider keys of hangar's own environment. */
+  machineKeys: Readonly<Record<string, string>>;
   now?(): Date;
   onError(error: unknown): void;
 }
@@ -82,6 +86,7 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
   readonly #parts: Part[] = [];
   #io: IoServer | undefined;
   #mirrors: Mirrors | undefined;
+  #credentials: Credentials | undefined;
 
   constructor(options: SandboxesOptions) {
     this.#options = options;
@@ -96,9 +101,17 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
     const presence = createPresence(pool);
     const sandboxes = createSandboxes(pool, store);
     const environments = createEnvironments(pool, store);
+    const credentials = createCredentials({
+      driver,
+      source: this.#options.credentials,
+      machineKeys: this.#options.machineKeys,
+      onError,
+    });
+    this.#credentials = credentials;
     const mirrors = createMirrors({
       directory: this.#options.mirrorsDirectory ?? null,
       driver,
+      credentials,
       now,
       onError,
     });
@@ -109,6 +122,9 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
       sandboxes,
       environments,
       forgetPresence: presence.forget,
+      revealSecrets: (asker: CredentialAsker, names: string[]) =>
+        this.#options.credentials.reveal(asker, names),
+      credentials,
       mirrors,
       sandboxesAhead: (id) => sandboxesAhead(pool, id),
     });
@@ -159,6 +175,13 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
         presence,
         ttlMinutes,
         isOwn: mirrors.isFeeding,
+        // Also those that were there before this process was.
+        onFound: (ref) =>
+          credentials.serve(ref, async () => {
+            const { state } = await sandboxes.load(ref.id);
+            if (!state) throw new HangarError('not_found', `nobody knows the sandbox ${ref.id}`);
+            return holderOf({ environments }, state.request);
+          }),
         now,
         onError,
       }),
@@ -170,6 +193,7 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
   async onApplicationShutdown(): Promise<void> {
     for (const part of this.#parts.toReversed()) await part.stop();
     await this.#mirrors?.close();
+    await this.#credentials?.close();
     await this.#io?.close();
   }
 }

@@ -94,6 +94,7 @@ async function createBench(
     installHarness: async () => '/opt/harness',
     revealSecrets: async () => ({}),
     forgetPresence: async () => undefined,
+    credentials: { serve: () => undefined },
     mirrors: {
       open: async () => null,
       feed: () => undefined,

@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { HangarError, type Recipe, type SandboxPlace } from '@hangar/contracts';
 import { metaOfEffect, type LeasedEffect } from '@hangar/messaging';
 import type { SandboxDriver, SandboxRef, SandboxSpec } from '@hangar/sandbox-drivers';
-import { createRedactor, redactShapes } from '@hangar/service-kit';
+import { createRedactor, redactShapes, type CredentialAsker } from '@hangar/service-kit';
 import { CHECKOUT_SCRIPT, localRemote, withoutUserinfo } from './checkout.ts';
+import type { Credentials, Holder } from './credentials.ts';
 import { loadRecipe, type Environments } from './environment.service.ts';
 import { MIRROR, type Mirrors } from './mirrors.ts';
 import type { SandboxCommand } from './sandbox.decider.ts';
@@ -18,10 +19,11 @@ export interface WorkerOptions {
   ttlMinutes: number;
   /** Directory on this machine with the harness's CLI; fetched when it is not there yet. */
   installHarness(name: string, log: (line: string) => void): Promise<string>;
-  /** Values of the owner's secrets, for set-up commands. */
-  revealSecrets(owner: string, names: string[]): Promise<Record<string, string>>;
+  /** Values of secrets, for set-up commands. */
+  revealSecrets(asker: CredentialAsker, names: string[]): Promise<Record<string, string>>;
   forgetPresence(sandboxId: string): Promise<void>;
   mirrors: Mirrors;
+  credentials: Pick<Credentials, 'serve'>;
   /** How many sandboxes asked for before this one are not over yet [X6]. */
   sandboxesAhead(sandboxId: string): Promise<number>;
   activeMax: number;
@@ -152,6 +154,7 @@ async function provision(
   const ref = await driver
     .create(spec, signal)
     .catch((error: unknown) => clearStopped(driver, request.sandbox_id, error));
+  options.credentials.serve(ref, () => holderOf(options, request));
   const status = await driver.get(request.sandbox_id);
   if (status?.phase !== 'ready')
     throw new HangarError('unavailable', 'the sandbox ended right after it was started');
@@ -176,6 +179,15 @@ async function provision(
     expires_at: new Date(now().getTime() + ttlMinutes * 60_000).toISOString(),
     environment_version: version,
   };
+}
+
+/** For whom a sandbox of a session asks, and what its environment names now. */
+export async function holderOf(
+  { environments }: Pick<WorkerOptions, 'environments'>,
+  { owner, environment, session_id }: SandboxRequest,
+): Promise<Holder> {
+  const { recipe } = await loadRecipe(environments, owner, environment);
+  return { asker: { owner, environment, session: session_id }, recipe };
 }
 
 /** One that ended while it was being started holds nothing yet: the next try makes it anew. */
@@ -216,6 +228,7 @@ function specOf(
       ...(cpus === undefined ? {} : { cpus }),
       ...(pids === undefined ? {} : { pids }),
     },
+    gitCredentials: recipe.git.length > 0,
   };
 }
 
@@ -256,7 +269,9 @@ async function setUp(
   progress: (phase: string, text: string) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  const envVars = await secretsOf(revealSecrets, request.owner, recipe.secrets);
+  const { owner, environment, session_id: session } = request;
+  const asker = { owner, environment, session };
+  const envVars = await secretsOf(revealSecrets, asker, recipe.secrets);
   const redact = createRedactor(Object.entries(envVars).map(([name, value]) => ({ name, value })));
   for (const [index, command] of recipe.setup.entries()) {
     await progress('setup', `running setup ${index + 1} of ${recipe.setup.length}: ${command}`);
@@ -278,11 +293,11 @@ async function setUp(
 /** Also without set-up commands: a secret that is missing is told now, not in the first turn. */
 async function secretsOf(
   revealSecrets: WorkerOptions['revealSecrets'],
-  owner: string,
+  asker: CredentialAsker,
   names: string[],
 ): Promise<Record<string, string>> {
   try {
-    return await revealSecrets(owner, names);
+    return await revealSecrets(asker, names);
   } catch (error) {
     const failure = HangarError.from(error);
     if (failure.code !== 'conflict') throw error;

@@ -4,6 +4,7 @@ import {
   integer,
   minutes,
   oneOf,
+  program,
   text,
   url,
   urlList,
@@ -99,6 +100,11 @@ export const SETTINGS = {
     vaultKeys,
     'Keys that seal secrets and the data keys of checkpoints, newest first.',
   ),
+  credentialCommand: optional(
+    'HANGAR_CREDENTIAL_COMMAND',
+    program,
+    'Answers for secrets that an owner has not set (docs/guides/credentials.md).',
+  ),
   blobStore: withDefault(
     'HANGAR_BLOB_STORE',
     blobStore,
@@ -193,6 +199,7 @@ export const FOREIGN_NAMES: ReadonlySet<string> = new Set([
   'HANGAR_URL',
   'HANGAR_SESSION',
   'HANGAR_SANDBOX',
+  'HANGAR_CREDENTIALS',
   'HANGAR_RUN',
   'HANGAR_TURN',
 ]);

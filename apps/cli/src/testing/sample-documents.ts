@@ -104,6 +104,7 @@ export const environment: EnvironmentDocument = {
     setup: ['npm ci'],
     env: {},
     secrets: [],
+    git: [],
     mounts: [],
     network: 'open',
     resources: {},
