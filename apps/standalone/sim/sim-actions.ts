@@ -111,7 +111,13 @@ function fire(world: SimWorld, timer: WantedTimer, random: Random): void {
       if (s.phase.state !== 'ACTIVE') return;
       const { turn } = s.phase;
       const run_id = turnOf(s, turn)?.run_id ?? '';
-      const data = { turn, run_id, reason: 'no word in time', sandbox_gone: false };
+      const data = {
+        turn,
+        run_id,
+        reason: 'no word in time',
+        sandbox_gone: false,
+        is_silent: true,
+      };
       return void execute({ type: 'LoseTurn', now, data });
     }
   }
@@ -302,7 +308,13 @@ function stale(world: SimWorld, random: Random): void {
           {
             type: 'LoseTurn',
             now,
-            data: { run_id: turn.run_id, turn: turn.number, reason: 'stale', sandbox_gone: true },
+            data: {
+              run_id: turn.run_id,
+              turn: turn.number,
+              reason: 'stale',
+              sandbox_gone: true,
+              is_silent: false,
+            },
           },
         ] satisfies SessionCommand[])
       : []),

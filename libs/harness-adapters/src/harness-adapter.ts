@@ -129,7 +129,10 @@ export type HarnessEvent =
   | { type: 'conversation'; id: string }
   /** The harness said it has the message: delivered, not merely written [M3]. */
   | { type: 'delivered'; messageId: string }
-  /** A message for the running turn that the harness has not, and will not get in it [M4]. */
+  /**
+   * A message for the running turn that the harness has not, and will not get in it [M4]; also the
+   * turn's own, when it waited behind an ask that is deferred again.
+   */
   | { type: 'returned'; messageId: string }
   | { type: 'asked'; ask: Ask }
   /** Answered, deferred, or given up by the harness: an answer does nothing any more [A4]. */
@@ -155,7 +158,8 @@ export interface ProtocolStep {
  * lines it says the same things with the same keys, so a restarted service replays the output
  * from byte 0 and nothing is sent twice. What came from people (`steer`, `withdraw`, `answer`,
  * `defer`) is then told again at the start, before the first line: the keys of what it writes
- * must not depend on when it came.
+ * must not depend on when it came. A message on record as `returned` is not told again: it may be
+ * another turn's by now, and a process that still runs would get it a second time.
  */
 export interface TurnProtocol {
   /** What to write at once after the start. */
@@ -174,14 +178,18 @@ export interface TurnProtocol {
   answer(askId: string, answer: Answer): ProtocolStep;
   /**
    * Ends the turn with its open asks kept (`deferred`) where the harness can go on from them in
-   * another sandbox, or else by interrupting it. Without an open ask it is quiet [A2].
+   * another sandbox, or else by interrupting it. Without an open ask it is quiet [A2], and what
+   * is asked later in the turn is deferred at once.
    */
   defer(): ProtocolStep;
   /** The harness's own interrupt [M8]; empty when there is none (then signals are used). */
   interrupt(): ProtocolInput[];
   /** After `ended`: what lets the process leave with everything on disk (usually `eof`). */
   close(): ProtocolInput[];
-  /** The process went away: the result if `ended` was never said. `stderr` is its last 16 KiB. */
+  /**
+   * The process went away: the result if `ended` was never said; a message that was not settled
+   * by then is one that the harness never got. `stderr` is its last 16 KiB.
+   */
   exited(exit: { code: number | null; signal: string | null }, stderr: string): TurnResult;
 }
 

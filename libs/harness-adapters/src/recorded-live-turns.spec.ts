@@ -8,7 +8,7 @@ import type {
   ProtocolStep,
   TurnProtocol,
 } from './harness-adapter.ts';
-import { harnessAdapter } from './registry.ts';
+import { HARNESS_NAMES, harnessAdapter } from './registry.ts';
 import { recordedLines, recordedTurn } from './testing/recorded-turn.ts';
 
 const answer = (fields: Partial<Answer>): Answer => ({
@@ -94,7 +94,7 @@ const settled = (events: HarnessEvent[]): string[] =>
 const sorted = (values: unknown[]): string[] =>
   values.map((value) => JSON.stringify(value)).toSorted();
 
-describe.each(['codex', 'pi'] as const)('a recorded live turn of %s', (name) => {
+describe.each(HARNESS_NAMES)('a recorded live turn of %s', (name) => {
   it('says what became of every message and every ask [M3] [M4] [A1] [A3]', () => {
     const { events } = asItCame(name);
     expect(settled(events)).toEqual([
@@ -130,5 +130,20 @@ describe.each(['codex', 'pi'] as const)('a recorded live turn of %s', (name) => 
       expect(original.keys).toEqual(expect.arrayContaining(cut.keys));
       expect(settled(original.events)).toEqual(expect.arrayContaining(settled(cut.events)));
     }
+  });
+
+  it('needs not be told of what it gave back: that may be another turn by now [M4]', () => {
+    const original = asItCame(name);
+    // Without the first message, and without the wish to have it back.
+    const told = original.told.filter((_tell, index) => index !== 2 && index !== 4);
+    const again = toldFirst(name, told, Infinity);
+    const isOfOther = (text: string): boolean => !text.includes('steer-1');
+    expect(again.keys.filter(isOfOther).toSorted()).toEqual(
+      original.keys.filter(isOfOther).toSorted(),
+    );
+    expect(settled(again.events).filter(isOfOther)).toEqual(
+      settled(original.events).filter(isOfOther),
+    );
+    expect(again.keys.filter((key) => !original.keys.includes(key))).toEqual([]);
   });
 });

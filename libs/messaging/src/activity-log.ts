@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { storable } from './append-request.ts';
 import type { JsonObject } from './json.ts';
 
 /**
@@ -61,7 +62,7 @@ export const activitySubject = (sessionId: string): string => `hangar.activity.$
 export function createActivityLog(pool: pg.Pool): ActivityLog {
   return {
     append: async (sessionId, entries) => {
-      if (entries.length > 0) await pool.query(APPEND, [sessionId, JSON.stringify(entries)]);
+      if (entries.length > 0) await pool.query(APPEND, [sessionId, storable(entries)]);
     },
     lastSeq: async (sessionId, turn, part) => {
       const { rows } = await pool.query<{ seq: number }>(LAST, [sessionId, turn, part]);

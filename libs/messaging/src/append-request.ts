@@ -71,7 +71,7 @@ const UNSTORABLE = /\\u(?:0000|d[89a-f])/;
  * columns of read models refuse them, and one such event would stop a read model for good. They
  * are replaced where everything is recorded, so no reader has to know.
  */
-function storable(data: object): string {
+export function storable(data: object): string {
   const text = JSON.stringify(data);
   if (!UNSTORABLE.test(text)) return text;
   return JSON.stringify(data, (_name, value: unknown) =>

@@ -10,6 +10,8 @@ import { cut } from './turn-text.ts';
 
 /** What is said within this goes out together; a reader has it within 200 ms of the CLI's writing. */
 const GATHER_MS = 30;
+/** What could not be written is tried again after this. */
+const AGAIN_MS = 1_000;
 /** Of one text, output or input. */
 const TEXT_CHARACTERS_MAX = 16_000;
 /** Items of one process; a turn that says more is cut in its activity, never in its work. */
@@ -31,6 +33,8 @@ type Item = Record<string, unknown> & { type: string };
  */
 export async function createActivityWriter(
   options: Pick<ActivityPlace, 'turn' | 'part'> & {
+    /** Its output was read before, up to where nobody knows: text that was being written is told whole. */
+    isAgain: boolean;
     activity: ActivityLog;
     nats: NatsConnection;
     sessionId: string;
@@ -38,12 +42,13 @@ export async function createActivityWriter(
     redact(text: string): string;
   },
 ): Promise<ActivityWriter> {
-  const { activity, nats, sessionId, turn, part, now, redact } = options;
+  const { activity, nats, sessionId, turn, part, isAgain, now, redact } = options;
   const known = await activity.lastSeq(sessionId, turn, part);
   let seq = 0;
   let waiting: ActivityEntry[] = [];
   let delta = '';
   let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
   let writing: Promise<void> = Promise.resolve();
   const publish = (live: object): void => {
     if (!nats.isClosed())
@@ -69,14 +74,14 @@ export async function createActivityWriter(
     writing = done.catch(() => undefined);
     return done;
   };
-  const soon = (): void => {
-    timer ??= setTimeout(() => void flush().catch(() => undefined), GATHER_MS);
+  const soon = (ms = GATHER_MS): void => {
+    if (!isClosed) timer ??= setTimeout(() => void flush().catch(() => soon(AGAIN_MS)), ms);
   };
   const clean = (text: string): string => cut(redact(text), TEXT_CHARACTERS_MAX);
   return {
     say: (event) => {
       if (event.type === 'text_delta') {
-        if (seq < known) return;
+        if (seq < known || (isAgain && seq === known)) return;
         delta += event.text;
         return soon();
       }
@@ -96,7 +101,10 @@ export async function createActivityWriter(
       });
       soon();
     },
-    close: flush,
+    close: () => {
+      isClosed = true;
+      return flush();
+    },
   };
 }
 

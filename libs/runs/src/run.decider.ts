@@ -80,21 +80,18 @@ function decideMessage(
         ? []
         : [{ type: 'RunSteerRequested', data: { run_id, ...command.data } }];
     case 'WithdrawMessage':
-      if (known?.state !== 'offered') return [];
+      if (known?.state !== 'offered' || known.wanted_back) return [];
       return [{ type: 'RunWithdrawRequested', data: { run_id, message_id } }];
     case 'MarkDelivered': {
       const isOwn = message_id === own && !s.delivered;
-      if (!isOwn && !isOpen(known)) return [];
+      if (!isOwn && known?.state !== 'offered') return [];
       return [{ type: 'RunMessageDelivered', data: { ...aboutOf(s), message_id } }];
     }
     case 'MarkReturned':
-      if (!isOpen(known)) return [];
+      if (known?.state !== 'offered') return [];
       return [{ type: 'RunMessageReturned', data: { ...aboutOf(s), message_id } }];
   }
 }
-
-const isOpen = (message: Run['messages'][number] | undefined): boolean =>
-  message?.state === 'offered' || message?.state === 'wanted_back';
 
 /** An ask is open until it is closed; the first answer to it counts [A2]. */
 function decideAsk(
@@ -112,12 +109,13 @@ function decideAsk(
     case 'CloseAsk': {
       const { ask_id } = command.data;
       if (!find(ask_id)?.open) return [];
-      return [{ type: 'RunAskClosed', data: { ...about, ask_id } }];
+      return [{ type: 'RunAskClosed', data: { ...about, ask_id, closed_at: command.now } }];
     }
     case 'GiveAnswer': {
       const { ask_id } = command.data;
       const ask = find(ask_id);
-      if (!ask?.open || ask.answer) return [];
+      // A run that is told to defer ends on what it asked: its session passes the answer on [A2].
+      if (!ask?.open || ask.answer || s.deferring !== null) return [];
       return [{ type: 'RunAnswerGiven', data: { run_id: about.run_id, ...command.data } }];
     }
     case 'DeferRun':

@@ -11,7 +11,9 @@ export interface Run {
   messages: {
     message_id: string;
     text: string;
-    state: 'offered' | 'wanted_back' | 'delivered' | 'returned';
+    state: 'offered' | 'delivered' | 'returned';
+    /** Also of one that is settled: who reads the run's output again has to say it again. */
+    wanted_back: boolean;
   }[];
   asks: { id: string; open: boolean; answer: Answer | null }[];
   /** Ids of tool calls whose decision is recorded. */
@@ -20,8 +22,8 @@ export interface Run {
   deferring: string | null;
   /** Why it shall stop, once somebody said so. */
   cancelling: string | null;
-  /** From here the turn's time limit counts, also over a restart of the service. */
-  started_at: string | null;
+  /** From here the turn's time limit counts, also over a restart: waiting on a person does not. */
+  counts_from: string | null;
 }
 
 export type RunState = Run | null;
@@ -39,24 +41,25 @@ export function evolve(state: RunState, event: RunEvent): RunState {
       decided: [],
       deferring: null,
       cancelling: null,
-      started_at: null,
+      counts_from: null,
     };
   if (!state) throw new Error(`${event.type} before RunRequested: the log is broken`);
   switch (event.type) {
     case 'RunStarted':
-      return { ...state, status: 'started', started_at: event.data.started_at };
+      return { ...state, status: 'started', counts_from: event.data.started_at };
     case 'RunMessageDelivered':
       return event.data.message_id === state.request.message_id
         ? { ...state, delivered: true }
-        : messageIs(state, event.data.message_id, 'delivered');
+        : messageIs(state, event.data.message_id, { state: 'delivered' });
     case 'RunSteerRequested': {
       const { message_id, text } = event.data;
-      return { ...state, messages: [...state.messages, { message_id, text, state: 'offered' }] };
+      const offered = { message_id, text, state: 'offered', wanted_back: false } as const;
+      return { ...state, messages: [...state.messages, offered] };
     }
     case 'RunWithdrawRequested':
-      return messageIs(state, event.data.message_id, 'wanted_back');
+      return messageIs(state, event.data.message_id, { wanted_back: true });
     case 'RunMessageReturned':
-      return messageIs(state, event.data.message_id, 'returned');
+      return messageIs(state, event.data.message_id, { state: 'returned' });
     case 'RunAsked':
       return {
         ...state,
@@ -65,7 +68,10 @@ export function evolve(state: RunState, event: RunEvent): RunState {
     case 'RunAnswerGiven':
       return askIs(state, event.data.ask_id, { answer: event.data.answer });
     case 'RunAskClosed':
-      return askIs(state, event.data.ask_id, { open: false });
+      return {
+        ...askIs(state, event.data.ask_id, { open: false }),
+        counts_from: event.data.closed_at,
+      };
     case 'RunDeferRequested':
       return { ...state, deferring: event.data.reason };
     case 'RunToolDecided':
@@ -81,9 +87,13 @@ export function evolve(state: RunState, event: RunEvent): RunState {
 /** Tool calls of one run that are remembered: a replay of its output names the newest again. */
 const DECIDED_MAX = 10_000;
 
-const messageIs = (run: Run, message_id: string, state: Run['messages'][number]['state']): Run => ({
+const messageIs = (
+  run: Run,
+  message_id: string,
+  change: Partial<Run['messages'][number]>,
+): Run => ({
   ...run,
-  messages: run.messages.map((m) => (m.message_id === message_id ? { ...m, state } : m)),
+  messages: run.messages.map((m) => (m.message_id === message_id ? { ...m, ...change } : m)),
 });
 
 const askIs = (run: Run, id: string, change: Partial<Run['asks'][number]>): Run => ({

@@ -61,6 +61,9 @@ export function createRunWorker(options: WorkerOptions): RunWorker {
 
 type Conversation = 'native' | 'handoff';
 
+/** What the time limit counts from, or waits for. */
+const COUNTED = new Set(['RunStarted', 'RunAsked', 'RunAskClosed']);
+
 /** The harness speaks of another conversation, or says that the one to resume is not there. */
 const isElsewhere = (end: ProcessEnd, spec: TurnSpec): boolean =>
   end.kind === 'wrong_conversation' ||
@@ -99,11 +102,9 @@ class Execution {
       const { state } = await runs.load(this.#id);
       if (!state || state.status === 'ended') return;
       ({ place } = state.request);
-      this.#onRun(state);
       const end = (): void => this.#stop.abort('timed_out' satisfies StopReason);
       this.#limit = createTimeLimit(state.request.turn_minutes, this.#options.now, end);
-      const from = state.started_at;
-      this.#limit.start(from === null ? this.#options.now() : new Date(from));
+      this.#onRun(state);
       await this.#execute(state.request, state.status === 'started');
     } catch (error) {
       this.#signal.throwIfAborted();
@@ -124,6 +125,7 @@ class Execution {
   /** The newest of what the log says; a turn that is driven hears it at once. */
   #onRun(run: Run): void {
     this.#run = run;
+    this.#limit?.follow(run);
     if (run.cancelling !== null) this.#stop.abort('cancelled' satisfies StopReason);
     this.#driven?.tell(run);
   }
@@ -147,13 +149,13 @@ class Execution {
     let spec = conversation === 'native' ? native : handoff;
     await this.#start(adapter, ref, spec);
     await this.#tell({ type: 'MarkStarted', data: { conversation } });
-    let end = await this.#drive(adapter, ref, spec, conversation);
+    let end = await this.#drive(adapter, ref, spec, running);
     if (conversation === 'native' && isElsewhere(end, spec)) {
       // Exactly one fallback, labelled as what it is [R3].
       conversation = 'handoff';
       spec = handoff;
       await this.#start(adapter, ref, spec);
-      end = await this.#drive(adapter, ref, spec, conversation);
+      end = await this.#drive(adapter, ref, spec, null);
     }
     await this.#record(end, conversation, spec, stop);
   }
@@ -258,18 +260,15 @@ class Execution {
     adapter: HarnessAdapter,
     ref: SandboxRef,
     spec: TurnSpec,
-    conversation: Conversation,
+    found: Conversation | null,
   ): Promise<ProcessEnd> {
-    const run = this.#run;
-    if (!run) throw new Error('a run is driven before it was read');
+    const { request } = this.#known();
     const expected = spec.resume || adapter.capabilities.choosesId ? spec.conversationId : null;
-    const activity = await this.#activity(run.request, conversation);
+    const activity = await this.#activity(request, spec.runId, found !== null);
     const protocol = adapter.protocol(spec);
     const record = createTurnRecorder({
-      request: run.request,
+      request,
       redact: this.#redact,
-      limit: this.#limit,
-      now: this.#options.now,
       tell: (command) => this.#tell(command),
     });
     this.#driven = driveTurn(
@@ -284,7 +283,7 @@ class Execution {
         stop: this.#stop.signal,
         signal: this.#signal,
       },
-      run,
+      this.#known(),
     );
     try {
       return await this.#driven.end;
@@ -294,7 +293,12 @@ class Execution {
     }
   }
 
-  #activity(request: RunRequest, conversation: Conversation): Promise<ActivityWriter> {
+  #known(): Run {
+    if (!this.#run) throw new Error('a run is driven before it was read');
+    return this.#run;
+  }
+
+  #activity(request: RunRequest, processId: string, isAgain: boolean): Promise<ActivityWriter> {
     const { activity, nats, now } = this.#options;
     return createActivityWriter({
       activity,
@@ -303,7 +307,8 @@ class Execution {
       redact: this.#redact,
       sessionId: request.session_id,
       turn: request.turn,
-      part: conversation === 'native' ? 0 : 1,
+      part: processId === this.#id ? 0 : 1,
+      isAgain,
     });
   }
 
@@ -366,7 +371,11 @@ class Execution {
   async #tell(command: { type: RunCommand['type']; data: object }): Promise<void> {
     const { runs, now } = this.#options;
     const full = { ...command, now: now().toISOString() } as RunCommand;
-    await runs.execute(this.#id, full, { meta: metaOfEffect(this.#effect.payload, 'runs') });
+    const meta = metaOfEffect(this.#effect.payload, 'runs');
+    const { events } = await runs.execute(this.#id, full, { meta });
+    if (!events.some((type) => COUNTED.has(type))) return;
+    const { state } = await runs.load(this.#id);
+    if (state) this.#onRun(state);
   }
 }
 

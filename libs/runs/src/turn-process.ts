@@ -65,17 +65,17 @@ export interface TurnRecorder {
 export interface DrivenTurn {
   end: Promise<ProcessEnd>;
   /** Tells it what is on record for it; what it was told before does nothing. */
-  tell(run: Pick<Run, 'messages' | 'asks' | 'deferring'>): void;
+  tell(run: Told): void;
 }
+
+/** What people said to a run. */
+export type Told = Pick<Run, 'messages' | 'asks' | 'deferring'>;
 
 /**
  * Drives the protocol of a process that runs detached. Its output is read from the first byte, so
  * that the protocol is where it was; what was written before is written once, by its key.
  */
-export function driveTurn(
-  options: TurnProcessOptions,
-  run: Pick<Run, 'messages' | 'asks' | 'deferring'>,
-): DrivenTurn {
+export function driveTurn(options: TurnProcessOptions, run: Told): DrivenTurn {
   const drive = new Drive(options);
   const end = drive.run(run).finally(() => drive.dispose());
   return { end, tell: (next) => drive.tell(next) };
@@ -100,6 +100,7 @@ class Drive {
   #stderr = '';
   #ended: TurnResult | null = null;
   #conversationId: string | null = null;
+  #said: Told | null = null;
   #wrong: string | null = null;
   #stopping = false;
   readonly #onStop = (): void => this.#beginStop();
@@ -113,7 +114,7 @@ class Drive {
     for (const timer of this.#timers) clearTimeout(timer);
   }
 
-  async run(run: Parameters<DrivenTurn['tell']>[0]): Promise<ProcessEnd> {
+  async run(run: Told): Promise<ProcessEnd> {
     const { protocol, stop, signal } = this.#options;
     this.#send(protocol.open());
     this.tell(run);
@@ -165,32 +166,35 @@ class Drive {
     }
   }
 
-  /** What people said, each once; the protocol is told all of it before the first line. */
-  tell(run: Parameters<DrivenTurn['tell']>[0]): void {
+  /**
+   * What people said, each once. Messages wait until the harness has said that it is in the right
+   * conversation: one in another is handed off, and its successor gets them.
+   */
+  tell(run: Told): void {
+    this.#said = run;
     const { protocol, record } = this.#options;
-    const once = (key: string, step: () => ProtocolStep, first?: () => Promise<void>): void => {
-      if (this.#told.has(key)) return;
-      this.#told.add(key);
-      const { events, inputs } = step();
-      // A failure ends the reading; nobody waits here.
-      this.#apply({ events, inputs }, first).catch(() => undefined);
-    };
-    for (const { message_id, text, state } of run.messages) {
-      once(`steer ${message_id}`, () => protocol.steer({ messageId: message_id, text }));
-      if (state === 'wanted_back')
-        once(`withdraw ${message_id}`, () => protocol.withdraw(message_id));
-    }
-    for (const { id, answer } of run.asks) {
-      if (answer) {
-        const given = protocolAnswer(answer);
-        once(
-          `answer ${id}`,
-          () => protocol.answer(id, given),
-          () => record.answered(id, given),
-        );
+    if (this.#conversationId !== null && this.#wrong === null)
+      for (const { message_id, text, wanted_back } of run.messages) {
+        this.#once(`steer ${message_id}`, () => protocol.steer({ messageId: message_id, text }));
+        if (wanted_back) this.#once(`withdraw ${message_id}`, () => protocol.withdraw(message_id));
       }
+    for (const { id, answer } of run.asks) {
+      if (!answer) continue;
+      const given = protocolAnswer(answer);
+      this.#once(
+        `answer ${id}`,
+        () => protocol.answer(id, given),
+        () => record.answered(id, given),
+      );
     }
-    if (run.deferring !== null) once('defer', () => protocol.defer());
+    if (run.deferring !== null) this.#once('defer', () => protocol.defer());
+  }
+
+  #once(key: string, step: () => ProtocolStep, first?: () => Promise<void>): void {
+    if (this.#told.has(key)) return;
+    this.#told.add(key);
+    // A failure ends the reading; nobody waits here.
+    this.#apply(step(), first).catch(() => undefined);
   }
 
   async #line(line: string): Promise<void> {
@@ -223,6 +227,7 @@ class Drive {
         this.#wrong = event.id;
         this.#killUntilGone();
       }
+      if (this.#said !== null) this.tell(this.#said);
     }
     if (event.type === 'ended') {
       this.#ended = event.result;

@@ -1,8 +1,8 @@
+import type { AnsweredAsk } from '@hangar/contracts';
 import type { Answer, Ask, HarnessEvent } from '@hangar/harness-adapters';
 import { ALL_ALLOWED, asksLeave, judge } from './permissions.ts';
 import type { RunCommand } from './run.decider.ts';
 import type { RunRequest } from './run.ts';
-import type { TimeLimit } from './time-limit.ts';
 import type { TurnRecorder } from './turn-process.ts';
 import { cut } from './turn-text.ts';
 
@@ -19,11 +19,9 @@ type ToolEvent = Extract<HarnessEvent, { type: 'tool_started' | 'tool_finished' 
 export function createTurnRecorder(options: {
   request: RunRequest;
   redact(text: string): string;
-  limit: TimeLimit | null;
-  now(): Date;
   tell: Tell;
 }): TurnRecorder {
-  const { request, redact, limit, now, tell } = options;
+  const { request, redact, tell } = options;
   const permissions = request.permissions ?? ALL_ALLOWED;
   const isAsked = asksLeave(permissions);
   const asked = new Map<string, Ask>();
@@ -55,6 +53,13 @@ export function createTurnRecorder(options: {
     const { verdict, reason } = answer;
     await decided({ id: askId, ...ask.tool }, { verdict, reason, decided_by: 'person' });
   };
+  /** The call that the turn before was deferred on is not asked about again. */
+  const before = request.answered?.ask.kind === 'decision' ? request.answered : null;
+  const decidedBefore = ({ ask, answer }: AnsweredAsk): Promise<void> =>
+    decided(
+      { id: ask.id, name: ask.tool ?? '', input: ask.tool_input ?? '' },
+      { verdict: answer.verdict, reason: answer.reason, decided_by: 'person' },
+    );
   return {
     delivered: (message_id) => tell({ type: 'MarkDelivered', data: { message_id } }),
     returned: (message_id) => tell({ type: 'MarkReturned', data: { message_id } }),
@@ -68,7 +73,6 @@ export function createTurnRecorder(options: {
         }
       }
       asked.set(ask.id, ask);
-      limit?.pause();
       await tell({ type: 'NoteAsk', data: { ask: askOf(ask, redact, inputOf) } });
       await decidedByPerson(ask.id);
       return null;
@@ -78,9 +82,8 @@ export function createTurnRecorder(options: {
       await decidedByPerson(askId);
     },
     closed: async (ask_id) => {
-      asked.delete(ask_id);
-      if (asked.size === 0) limit?.start(now());
-      await tell({ type: 'CloseAsk', data: { ask_id } });
+      // One that a rule answered nobody knows of.
+      if (asked.has(ask_id)) await tell({ type: 'CloseAsk', data: { ask_id } });
     },
     // Of calls that nobody asks about it is known only when they ran that they were allowed.
     tool: async (event: ToolEvent) => {
@@ -91,8 +94,10 @@ export function createTurnRecorder(options: {
       }
       const call = calls.get(event.id);
       calls.delete(event.id);
-      if (isAsked && call && !event.isError)
-        await decided({ id: event.id, ...call }, ALLOWED_BY_HARNESS);
+      if (before?.ask.id === event.id) return decidedBefore(before);
+      // What failed without an exit code may as well have been refused by the harness itself.
+      const hasRun = !event.isError || event.exitCode !== undefined;
+      if (isAsked && call && hasRun) await decided({ id: event.id, ...call }, ALLOWED_BY_HARNESS);
     },
   };
 }

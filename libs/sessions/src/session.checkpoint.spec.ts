@@ -8,6 +8,7 @@ import {
   decided,
   decider,
   finish,
+  lose,
   minute,
   record,
   sandboxId,
@@ -136,7 +137,7 @@ describe('suspend of an INTERRUPTED session', () => {
       ...STORIES['ACTIVE, running'],
       interval(20),
       record(1, { reason: 'interval', turn: 0 }),
-      command('LoseTurn', { run_id: 'run-1a2b3c4d-1', turn: 1, reason: 'x', sandbox_gone: false }),
+      lose('vanished'),
       miss(2),
       suspend(),
     );

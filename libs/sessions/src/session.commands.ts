@@ -61,7 +61,14 @@ export interface SessionCommands {
     harness_session?: string;
     conversation: string;
   };
-  LoseTurn: { run_id: string; turn: number; reason: string; sandbox_gone: boolean };
+  /** `is_silent`: the run itself has not said so. */
+  LoseTurn: {
+    run_id: string;
+    turn: number;
+    reason: string;
+    sandbox_gone: boolean;
+    is_silent: boolean;
+  };
 
   RecordCheckpoint: Omit<SessionEvents['CheckpointRecorded'], 'bytes'> & { epoch: number };
   NoteUnchanged: { checkpoint_id: string; same_as: string; reason: string; turn: number };

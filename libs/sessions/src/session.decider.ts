@@ -77,7 +77,7 @@ function decideFor(
     case 'KeepSession':
       return keepSession(s, command);
     case 'InterruptTurn':
-      return interruptTurn(s);
+      return interruptTurn(s, command);
     case 'RetryTurn':
       return retryTurn(s, command);
     case 'ContinueSession':

@@ -1,11 +1,23 @@
-import { MESSAGES_QUEUED_MAX, type SessionEvent, type SessionEvents } from '@hangar/contracts';
-import { answerText } from './answer-text.ts';
+import {
+  MESSAGES_QUEUED_MAX,
+  deriveId,
+  type SessionEvent,
+  type SessionEvents,
+} from '@hangar/contracts';
+import { clip } from './clip.ts';
 import { evolveCheckpoint } from './evolve/checkpoint.ts';
 import { evolveEnd } from './evolve/end.ts';
 import { evolveStart } from './evolve/start.ts';
 import { withTurn } from './evolve/parts.ts';
 import { evolveTurn } from './evolve/turn.ts';
-import { inFlightMessage, type QueuedMessage, type Session, type SessionState } from './session.ts';
+import {
+  inFlightMessage,
+  isAsk,
+  type GivenAnswer,
+  type QueuedMessage,
+  type Session,
+  type SessionState,
+} from './session.ts';
 
 /** Messages taken back that are remembered, a few full queues of them. */
 const TAKEN_BACK_MAX = 4 * MESSAGES_QUEUED_MAX;
@@ -52,9 +64,8 @@ function created(d: SessionEvents['SessionCreated']): Session {
     continuity: null,
     attention: [],
     permissions: { mode: 'all', rules: [] },
-    deferred: null,
-    given: null,
-    answered: [],
+    given: [],
+    closed: [],
     notes: [],
   };
 }
@@ -97,7 +108,7 @@ function evolveSession(s: Session, event: LaterEvent): Session {
       return { ...s, attention: [...s.attention, { id: card_id, ...card }] };
     }
     case 'AttentionCleared':
-      return { ...s, attention: s.attention.filter((c) => c.id !== event.data.card_id) };
+      return cleared(s, event.data);
     case 'CardAnswered':
       return cardAnswered(s, event.data);
     case 'SandboxRequested':
@@ -150,31 +161,53 @@ function offer(s: Session, message_id: string, offered: QueuedMessage['offered']
   };
 }
 
-/** Answers that are remembered for those who come late. */
-const ANSWERED_MAX = 32;
+/** Cards that are remembered when they are closed; enough for all that one turn asks in parallel. */
+const CLOSED_MAX = 128;
+/** Of what was answered, for one who comes late. */
+const REASON_CHARACTERS_MAX = 500;
+
+function cleared(s: Session, d: SessionEvents['AttentionCleared']): Session {
+  const card = s.attention.find((c) => c.id === d.card_id);
+  const next = { ...s, attention: s.attention.filter((c) => c.id !== d.card_id) };
+  if (!card || !isAsk(card)) return next;
+  const reason = clip(d.reason, REASON_CHARACTERS_MAX);
+  next.closed = [...s.closed, { card_id: card.id, reason }].slice(-CLOSED_MAX);
+  const { cleared_at } = d;
+  return cleared_at === undefined
+    ? next
+    : withTurn(next, card.turn, (t) => ({ ...t, counts_from: cleared_at }));
+}
 
 function cardAnswered(s: Session, d: SessionEvents['CardAnswered']): Session {
   const card = s.attention.find((c) => c.id === d.card_id);
   if (!card?.asked) throw new Error('an answer without its card: the log is broken');
-  const by = { card_id: d.card_id, text: `${d.answered_by} answered at ${d.answered_at}` };
-  return {
-    ...withTurn(s, d.turn, (t) => ({ ...t, answered_at: d.answered_at })),
-    given: { card_id: d.card_id, turn: d.turn, ask: card.asked, answer: d.answer },
-    answered: [...s.answered, { ...by, text: `${by.text}: ${answerText(d.answer)}` }].slice(
-      -ANSWERED_MAX,
-    ),
+  const { phase } = s;
+  // A run that was told to defer takes no answer any more: it ends on what it asked.
+  const reachesIt =
+    phase.state === 'ACTIVE' &&
+    phase.turn === d.turn &&
+    phase.step !== 'deferring' &&
+    phase.step !== 'ended';
+  if (reachesIt) return s;
+  const given: GivenAnswer = {
+    card_id: d.card_id,
+    message_id: deriveId('msg', s.id, 'answer', d.card_id),
+    ask: card.asked,
+    answer: d.answer,
   };
+  return { ...s, given: [...s.given, given] };
 }
 
 const GOES_FIRST: ReadonlySet<string> = new Set(['retry', 'interrupt', 'answer']);
 
 /**
  * First in, first out [M1]; a retry, an answer or an interrupting message goes before the others,
- * not before one in flight.
+ * not before one in flight. Answers keep their order, and only a retry goes before them.
  */
 function enqueue(s: Session, message: QueuedMessage): QueuedMessage[] {
   if (!GOES_FIRST.has(message.mode)) return [...s.queue, message];
   const inFlight = inFlightMessage(s);
-  const ahead = s.queue.filter((m) => m.message_id === inFlight);
-  return [...ahead, message, ...s.queue.filter((m) => m.message_id !== inFlight)];
+  const isAhead = (m: QueuedMessage): boolean =>
+    m.message_id === inFlight || (m.mode === 'answer' && message.mode !== 'retry');
+  return [...s.queue.filter(isAhead), message, ...s.queue.filter((m) => !isAhead(m))];
 }

@@ -45,6 +45,11 @@ describe('what other aggregates tell', () => {
     for (const field of fields) expect(carried[field]).toEqual(data[field]);
   });
 
+  it('a run that says itself that it is lost has said all that it did [M4]', () => {
+    const step = sessionPolicy(event('RunFailed'), minute(7))[0];
+    expect(step?.command.data).toMatchObject({ is_silent: false });
+  });
+
   it.each([...EVENT_SCHEMAS.keys()].filter((type) => !TABLE.some(([t]) => t === type)))(
     '%s is nothing to a session',
     (type) => {

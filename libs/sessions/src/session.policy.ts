@@ -72,7 +72,11 @@ function translate(event: AnyEvent, now: string): SessionCommand | null {
     }
     case 'RunFailed': {
       const { run_id, turn, reason, sandbox_gone } = event.data;
-      return { type: 'LoseTurn', now, data: { run_id, turn, reason, sandbox_gone } };
+      return {
+        type: 'LoseTurn',
+        now,
+        data: { run_id, turn, reason, sandbox_gone, is_silent: false },
+      };
     }
     case 'CheckpointTaken': {
       const { session_id: _session, ...data } = event.data;

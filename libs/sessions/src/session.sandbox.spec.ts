@@ -9,6 +9,7 @@ import {
   decided,
   decider,
   finish,
+  lose,
   minute,
   record,
   restored,
@@ -146,13 +147,9 @@ describe('a sandbox that went away', () => {
   });
 
   it('while a cut turn was being saved: INTERRUPTED too, not resumed over its head [S3]', () => {
-    const cut = command('LoseTurn', {
-      run_id: runId(1),
-      turn: 1,
-      reason: 'killed',
-      sandbox_gone: false,
-    });
-    const s = sessionAfter(told(...STORIES['ACTIVE, running'], send('msg-2'), cut, lost(1)));
+    const s = sessionAfter(
+      told(...STORIES['ACTIVE, running'], send('msg-2'), lose('vanished'), lost(1)),
+    );
     expect(s.phase.state).toBe('INTERRUPTED');
     expect(s.queue.map((m) => m.message_id)).toEqual(['msg-2']);
   });
@@ -177,11 +174,8 @@ describe('a sandbox that went away', () => {
 });
 
 describe('a run that gave no word', () => {
-  const cut = (sandbox_gone: boolean) =>
-    command('LoseTurn', { run_id: runId(1), turn: 1, reason: 'no word', sandbox_gone });
-
   it('is told to stop before another can start [M5]', () => {
-    const events = told(...STORIES['ACTIVE, running'], cut(false));
+    const events = told(...STORIES['ACTIVE, running'], lose('silent'));
     expect(types(events).slice(-3)).toEqual([
       'TurnCancelRequested',
       'TurnFinished',
@@ -190,17 +184,17 @@ describe('a run that gave no word', () => {
   });
 
   it('what it left is saved before the person decides [C2]', () => {
-    const s = sessionAfter(told(...STORIES['ACTIVE, running'], cut(false), record(1)));
+    const s = sessionAfter(told(...STORIES['ACTIVE, running'], lose('silent'), record(1)));
     expect(s.phase).toMatchObject({ state: 'INTERRUPTED', sandbox: { id: sandboxId(1) } });
     expect(s.turns[0]?.checkpoint_id).toBe(checkpointId(1));
   });
 
   it('a late result of a cut turn is refused [M5]', () => {
-    const past = told(...STORIES['ACTIVE, running'], cut(false), record(1));
+    const past = told(...STORIES['ACTIVE, running'], lose('silent'), record(1));
     expect(decided(past, finish(1))).toEqual([]);
     const next = told(
       ...STORIES['ACTIVE, running'],
-      cut(false),
+      lose('silent'),
       record(1),
       command('RetryTurn', {}),
     );

@@ -134,6 +134,7 @@ function commandsOfTimers({
           run_id: turnOf(s, turn)?.run_id ?? '',
           reason: `no word from the run ${TURN_GRACE_MINUTES} minutes after its time limit`,
           sandbox_gone: false,
+          is_silent: true,
         },
       };
     },

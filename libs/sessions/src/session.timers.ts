@@ -1,5 +1,5 @@
 import { CHECKPOINT_DEADLINE_MINUTES, TURN_GRACE_MINUTES } from '@hangar/contracts';
-import { inFlightMessage, openAsks, turnOf, type Phase, type Session } from './session.ts';
+import { openAsks, turnOf, type Phase, type Session } from './session.ts';
 
 /** A sandbox that did not say for this long that it is gone is no longer waited for. */
 export const RELEASE_DEADLINE_MINUTES = 15;
@@ -42,10 +42,13 @@ export function wantedTimers(s: Session, settings: SessionSettings): WantedTimer
     case 'ACTIVE':
       if (phase.step === 'ended') break;
       // A turn that waits on a person may do so for days; one that shall end on that has a deadline.
-      if (openAsks(s).length === 0 || phase.step === 'deferring' || phase.step === 'cancelling')
+      if (!waitsOnPerson(s))
         timers.push({
           kind: 'turn',
-          dueAt: plusMinutes(turnCountsFrom(s, phase.turn), s.turn_minutes + TURN_GRACE_MINUTES),
+          dueAt: plusMinutes(
+            turnOf(s, phase.turn)?.counts_from ?? phase.since,
+            s.turn_minutes + TURN_GRACE_MINUTES,
+          ),
         });
       break;
     case 'SUSPENDING':
@@ -58,8 +61,8 @@ export function wantedTimers(s: Session, settings: SessionSettings): WantedTimer
     default:
       break;
   }
-  if (mayIdle(s)) timers.push({ kind: 'idle', dueAt: plusMinutes(restsSince(s), s.idle_minutes) });
-  if (mayDefer(s)) timers.push({ kind: 'idle', dueAt: plusMinutes(restsSince(s), s.idle_minutes) });
+  if (mayIdle(s) || mayDefer(s))
+    timers.push({ kind: 'idle', dueAt: plusMinutes(restsSince(s), s.idle_minutes) });
   if (wantsInterval(s))
     timers.push({
       kind: 'interval',
@@ -81,27 +84,25 @@ export function mayIdle(s: Session): s is AtRest {
   return phase.sandbox !== null && !s.attention.some((c) => c.kind === 'limit');
 }
 
-/** A turn that waits on a person, with nothing behind it that could go on meanwhile [A2]. */
-export function mayDefer(s: Session): boolean {
-  const { phase } = s;
-  if (s.idle_minutes === 0 || phase.state !== 'ACTIVE' || phase.step !== 'running') return false;
-  const waiting = s.queue.filter((m) => m.message_id !== inFlightMessage(s));
-  return openAsks(s).length > 0 && waiting.length === 0;
-}
+/** Its agent works on nothing until somebody answers. */
+export const waitsOnPerson = (s: Session): boolean =>
+  s.phase.state === 'ACTIVE' && s.phase.step === 'running' && openAsks(s).length > 0;
+
+/** The session suspends with the card open [A2]; a message that waits then goes on in the answer's place. */
+export const mayDefer = (s: Session): boolean => s.idle_minutes !== 0 && waitsOnPerson(s);
 
 /** Since when nobody has had anything to do here. */
 export function restsSince(s: Session): string {
-  const asked = openAsks(s).map(({ since }) => since);
-  const since = 'since' in s.phase ? s.phase.since : '';
-  return [since, ...asked].toSorted().at(-1) ?? since;
-}
-
-const turnCountsFrom = (s: Session, number: number): string => {
-  const turn = turnOf(s, number);
-  const asked = openAsks(s).map(({ since }) => since);
-  const times = [turn?.requested_at ?? '', turn?.answered_at ?? '', ...asked];
+  const { phase } = s;
+  const times = 'since' in phase ? [phase.since] : [];
+  if (phase.state === 'ACTIVE')
+    times.push(
+      turnOf(s, phase.turn)?.counts_from ?? '',
+      ...openAsks(s).map(({ since }) => since),
+      ...s.queue.map(({ queued_at }) => queued_at),
+    );
   return times.toSorted().at(-1) ?? '';
-};
+}
 
 /** While work may change, and while the newest attempt to save it did not succeed. */
 export function wantsInterval(s: Session): boolean {

@@ -1,5 +1,5 @@
 import type {
-  Answer,
+  AnsweredAsk,
   Ask,
   CheckpointPart,
   Continuity,
@@ -34,8 +34,10 @@ export interface Turn {
   error: string | null;
   conversation: string | null;
   checkpoint_id: string | null;
-  /** Since when its time limit counts anew: waiting on a person is not the agent's time. */
-  answered_at: string | null;
+  /** Since when its time limit counts: waiting on a person is not the agent's time. */
+  counts_from: string;
+  /** What it was begun with, for a retry [S3]. */
+  answered: AnsweredAsk | null;
 }
 
 export interface SessionCheckpoint {
@@ -67,11 +69,10 @@ export interface AttentionCard {
 /** A card that the agent waits on. */
 export type AskCard = AttentionCard & { asked: Ask; turn: number };
 
-export interface GivenAnswer {
+/** An answer that the call which asked for it cannot take any more: it goes on as a message [A2]. */
+export interface GivenAnswer extends AnsweredAsk {
   card_id: string;
-  turn: number;
-  ask: Ask;
-  answer: Answer;
+  message_id: string;
 }
 
 /** The sandbox this session holds; `place` is null until it answers. */
@@ -160,12 +161,10 @@ export interface Session {
   continuity: Continuity | null;
   attention: AttentionCard[];
   permissions: Permissions;
-  /** What the last turn was deferred on; its answer is the next turn [A2]. */
-  deferred: AskCard | null;
-  /** The newest answer, until it is known that the agent took it. */
-  given: GivenAnswer | null;
-  /** The newest answers, so that a late one hears what was decided [A2]. */
-  answered: { card_id: string; text: string }[];
+  /** Until the next turn begins, which takes the one that its message is of. */
+  given: GivenAnswer[];
+  /** The newest cards of asks that are closed: a late answer hears why, and none opens again [A2]. */
+  closed: { card_id: string; reason: string }[];
   /** Lines for the agent, said once in front of its next message [R2]. */
   notes: string[];
 }

@@ -111,6 +111,32 @@ describe('model server', () => {
     expect(await texts(await ask('[[ say: own ]]'))).toBe('own');
   });
 
+  it('asks a person with the tool that the harness offers for it', async () => {
+    const tools = [{ name: 'AskUserQuestion', input_schema: { properties: {} } }];
+    const messages = [{ role: 'user', content: '[[ ask: Which? | A | B ]]' }];
+    const answer = await control('/v1/messages', JSON.stringify({ tools, messages }));
+    const { content } = (await answer.json()) as { content: { input: { questions: object[] } }[] };
+    const options = [{ label: 'A' }, { label: 'B' }];
+    expect(content[0]?.input.questions).toMatchObject([{ question: 'Which?', options }]);
+    expect((await ask('[[ ask: Which? ]]')).status).toBe(500);
+  });
+
+  it("takes what Claude Code adds to a tool's result for a message of the person", async () => {
+    const steered = (text: string): string =>
+      `<system-reminder>\nThe user sent a new message while you were working:\n${text}\n\n` +
+      'This is how Claude Code surfaces it.\n</system-reminder>';
+    const use = { type: 'tool_use', id: 't', name: 'Bash', input: {} };
+    const content = `out\n${steered('one')}\n${steered('two [[ say: mine ]]')}`;
+    const more = [
+      { role: 'assistant', content: [use] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content }] },
+    ];
+    expect(await texts(await ask('[[ run: ls ;; say: no ]]', { more }))).toBe('mine');
+    const [request] = server.requests();
+    expect(request?.userTexts.slice(1)).toEqual(['one', 'two [[ say: mine ]]']);
+    expect(request?.toolResults).toEqual(['out']);
+  });
+
   it('says what is wrong with a script', async () => {
     expect(await (await ask('[[ dance ]]')).text()).toContain('unknown action');
   });

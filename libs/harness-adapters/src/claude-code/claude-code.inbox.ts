@@ -18,6 +18,7 @@ export class Inbox {
   /** Neither delivered nor given back, in the order of their writing. */
   readonly #waiting = new Set<string>();
   readonly #settled = new Set<string>();
+  readonly #calledBack = new Set<string>();
   /** A message whose id is in the conversation already is "completed" without being started. */
   #isRefused = false;
   /** Delivered after the newest result: the round that deals with it has no result yet. */
@@ -65,7 +66,7 @@ export class Inbox {
 
   withdraw(messageId: string): ProtocolStep {
     const isKnown = this.#waiting.has(messageId) || this.#settled.has(messageId);
-    return isKnown ? { events: [], inputs: [this.#cancel(messageId)] } : NOTHING;
+    return isKnown ? { events: [], inputs: this.#cancel(messageId) } : NOTHING;
   }
 
   /**
@@ -74,7 +75,7 @@ export class Inbox {
    */
   close(): ProtocolInput[] {
     this.#isClosed = true;
-    return [...this.#waiting].toReversed().map((messageId) => this.#cancel(messageId));
+    return [...this.#waiting].toReversed().flatMap((messageId) => this.#cancel(messageId));
   }
 
   lifecycle(json: Json): HarnessEvent[] {
@@ -136,9 +137,11 @@ export class Inbox {
     return { key, line: JSON.stringify({ type: 'user', message, uuid }) };
   }
 
-  #cancel(messageId: string): ProtocolInput {
+  #cancel(messageId: string): ProtocolInput[] {
+    if (this.#calledBack.has(messageId)) return [];
+    this.#calledBack.add(messageId);
     const fields = { message_uuid: this.#uuid(messageId) };
-    return controlRequest(`${CANCEL}${messageId}`, 'cancel_async_message', fields);
+    return [controlRequest(`${CANCEL}${messageId}`, 'cancel_async_message', fields)];
   }
 
   #uuid(messageId: string): string {

@@ -112,3 +112,140 @@ describe('Claude Code protocol', () => {
     expect(protocol().exited(exit, '')).toMatchObject({ outcome: 'failed' });
   });
 });
+
+describe('Claude Code protocol, live', () => {
+  const ANSWER = { verdict: 'allow' as const, answers: { 'A or B?': 'B' }, reason: '' };
+  const DENIED = { verdict: 'deny' as const, answers: {}, reason: 'no' };
+  const running = line({ type: 'system', subtype: 'session_state_changed', state: 'running' });
+  const uuidOf = (input: string | undefined): string => JSON.parse(input ?? '{}').uuid;
+  const lifecycle = (uuid: string, state: string): string =>
+    line({ type: 'command_lifecycle', command_uuid: uuid, state });
+  const calledBack = (messageId: string, cancelled: boolean): string => {
+    const response = { request_id: `hangar-cancel:${messageId}`, response: { cancelled } };
+    return line({ type: 'control_response', response });
+  };
+  const hook = (id: string, tool: string, input: object, fields: object = {}): string => {
+    const call = { tool_name: tool, tool_input: input, tool_use_id: id, ...fields };
+    const request = { subtype: 'hook_callback', input: call };
+    return line({ type: 'control_request', request_id: `hook-${id}`, request });
+  };
+  const question = { questions: [{ question: 'A or B?', options: [{ label: 'A' }] }] };
+  const started = line({ type: 'stream_event', event: { type: 'message_start' } });
+  const whole = line({ type: 'stream_event', event: { type: 'message_stop' } });
+  const calls = (...ids: string[]): string =>
+    line({ type: 'assistant', message: { content: ids.map((id) => ({ type: 'tool_use', id })) } });
+  const echoed = (id: string): string =>
+    line({ type: 'control_response', response: { request_id: `hook-${id}` } });
+
+  /** Two messages that Claude Code has read nothing of when it is idle. */
+  const late = (): { live: ClaudeCodeProtocol; uuids: string[]; keys: string[] } => {
+    const live = protocol();
+    live.open();
+    const uuids = ['a', 'b'].map((messageId) => {
+      const { inputs } = live.steer({ messageId, text: messageId });
+      return uuidOf(inputs[0]?.line);
+    });
+    const { keys, result: early } = readTurn(live, [result({ result: 'first' }), idle]);
+    expect(early).toBeNull();
+    return { live, uuids, keys };
+  };
+
+  it('calls back what came as the turn ended, the newest first, and ends when it is back', () => {
+    const { live, keys } = late();
+    expect(keys).toEqual(['cancel:b', 'cancel:a']);
+    const turn = readTurn(live, [calledBack('b', true), calledBack('a', true)]);
+    const back = turn.events.slice(0, -1);
+    expect(back).toEqual(['b', 'a'].map((messageId) => ({ type: 'returned', messageId })));
+    expect(turn.result).toMatchObject({ outcome: 'succeeded', summary: 'first' });
+    const steered = live.steer({ messageId: 'c', text: 'c' });
+    expect(steered).toEqual({ events: [{ type: 'returned', messageId: 'c' }], inputs: [] });
+  });
+
+  it('waits for the round of a message that could not be called back', () => {
+    const { live, uuids } = late();
+    const begun = [calledBack('b', true), running, lifecycle(uuids[0] ?? '', 'started')];
+    expect(readTurn(live, [...begun, calledBack('a', false)]).result).toBeNull();
+    // Ended by a kill in that round, the turn has not succeeded.
+    expect(live.exited({ code: null, signal: 'SIGKILL' }, '').outcome).toBe('failed');
+    const turn = readTurn(live, [result({ result: 'second' }), idle]);
+    expect(turn.result).toMatchObject({ outcome: 'succeeded', summary: 'second' });
+  });
+
+  it('has its result when the process is gone and nothing can be called back any more', () => {
+    const { live } = late();
+    const gone = live.exited({ code: 0, signal: null }, '');
+    expect(gone).toMatchObject({ outcome: 'succeeded', summary: 'first' });
+  });
+
+  it('does not write to a turn that is being interrupted, and calls back what waits [M8]', () => {
+    const live = protocol();
+    live.steer({ messageId: 'a', text: 'a' });
+    live.withdraw('a');
+    live.steer({ messageId: 'b', text: 'b' });
+    expect(live.interrupt().map(({ key }) => key)).toEqual(['cancel:b', 'interrupt']);
+    expect(live.steer({ messageId: 'c', text: 'c' }).inputs).toEqual([]);
+  });
+
+  it('answers what is asked by the same key, told before or after it was asked [M6]', () => {
+    const asked = hook('q', 'AskUserQuestion', question);
+    const after = protocol();
+    const { events } = readTurn(after, [asked]);
+    const told = protocol();
+    expect(told.answer('q', ANSWER)).toEqual({ events: [], inputs: [] });
+    const before = readTurn(told, [asked]);
+    expect(before.events).toEqual(events);
+    const { inputs } = after.answer('q', ANSWER);
+    expect(inputs.map(({ key }) => key)).toEqual(['answer:hook-q']);
+    expect(inputs.map((input) => input.line)).toEqual(before.lines);
+    expect(after.answer('q', DENIED).inputs).toEqual([]);
+    expect(readTurn(after, [echoed('q')]).events).toEqual([{ type: 'ask_closed', id: 'q' }]);
+  });
+
+  it('defers a call when it knows that it is alone in its reply [A2]', () => {
+    const live = protocol();
+    readTurn(live, [started, calls('q'), hook('q', 'AskUserQuestion', question)]);
+    expect(live.defer()).toEqual({ events: [], inputs: [] });
+    const turn = readTurn(live, [whole]);
+    expect(turn.keys).toEqual(['answer:hook-q']);
+    expect(turn.lines[0]).toContain('"permissionDecision":"defer"');
+    expect(live.answer('q', ANSWER).inputs).toEqual([]);
+    expect(readTurn(live, [result({ stop_reason: 'tool_deferred' }), idle]).result).toMatchObject({
+      outcome: 'deferred',
+    });
+  });
+
+  it.each([
+    ['beside another call', ['q', 'r'], {}],
+    ['of a subagent', [], { agent_id: 'x' }],
+  ])('is interrupted when the ask is one %s', (_what, ids, fields) => {
+    const live = protocol();
+    readTurn(live, [started, calls(...ids), hook('q', 'AskUserQuestion', question, fields)]);
+    expect(live.defer().inputs.map(({ key }) => key)).toEqual(['interrupt']);
+    const aborted = result({ is_error: true, terminal_reason: 'aborted_tools' });
+    expect(readTurn(live, [aborted, idle]).result).toMatchObject({ outcome: 'deferred' });
+  });
+
+  it('asks about the call it was deferred on only where the turn does not know the answer', () => {
+    const ask = {
+      id: 'q',
+      kind: 'decision' as const,
+      questions: [],
+      tool: { name: 'Bash', input: {} },
+    };
+    const turn = recordedTurn(2, { answered: { ask, answer: DENIED } });
+    const resumed = new ClaudeCodeProtocol(turn);
+    const opened = resumed.open();
+    expect(opened.map(({ key }) => key)).toEqual(['initialize', 'usage']);
+    expect(opened[0]?.line).toContain('"matcher":"AskUserQuestion|Bash"');
+    const read = readTurn(resumed, [
+      running,
+      hook('q', 'Bash', { command: 'ls' }),
+      echoed('q'),
+      // Another call of that tool needs no leave in this turn.
+      hook('r', 'Bash', { command: 'ls' }),
+    ]);
+    expect(read.events).toEqual([{ type: 'delivered', messageId: 'msg-00000002' }]);
+    expect(read.lines[0]).toContain('"permissionDecision":"deny"');
+    expect(read.lines[1]).toContain('"response":{}');
+  });
+});

@@ -249,10 +249,9 @@ export class ClaudeCodeProtocol implements TurnProtocol {
   }
 
   #judged(json: Json): Pick<TurnResult, 'outcome' | 'error'> {
-    const reason = textAt(json, 'terminal_reason');
-    if (reason === 'tool_deferred') return { outcome: 'deferred' };
+    if (json['stop_reason'] === 'tool_deferred') return { outcome: 'deferred' };
     if (json['is_error'] !== true) return { outcome: 'succeeded' };
-    if (reason.startsWith('aborted')) {
+    if (textAt(json, 'terminal_reason').startsWith('aborted')) {
       return { outcome: this.#hasDeferred && !this.#isInterrupted ? 'deferred' : 'cancelled' };
     }
     const errors = json['errors'];

@@ -1,7 +1,14 @@
 import { HangarError, deriveId, type SessionEvent } from '@hangar/contracts';
-import { answerMessage, askText } from '../answer-text.ts';
+import { answerMessage, answerText, askText } from '../answer-text.ts';
 import type { CommandOf } from '../session.commands.ts';
-import { isAsk, isOpenTurn, openAsks, turnOf, type AskCard, type Session } from '../session.ts';
+import {
+  isAsk,
+  isOpenTurn,
+  turnOf,
+  type AskCard,
+  type GivenAnswer,
+  type Session,
+} from '../session.ts';
 import { ended } from './lifecycle.ts';
 import { always, inOrder, resume, turnOrIdle, type Step } from './steps.ts';
 
@@ -12,9 +19,11 @@ const cardId = (s: Session, turn: number, askId: string): string =>
 /** The agent waits on a person [A1]. */
 export function raiseAsk(s: Session, { data, now }: CommandOf<'RaiseAsk'>): SessionEvent[] {
   if (!isOpenTurn(s, data)) return [];
+  // A turn that is told to stop waits for nobody [A4].
+  if (s.phase.state === 'ACTIVE' && s.phase.step === 'cancelling') return [];
   const card_id = cardId(s, data.turn, data.ask.id);
   const isKnown =
-    s.attention.some((c) => c.id === card_id) || s.answered.some((a) => a.card_id === card_id);
+    s.attention.some((c) => c.id === card_id) || s.closed.some((c) => c.card_id === card_id);
   if (isKnown) return [];
   const { ask, turn } = data;
   const [question] = ask.questions;
@@ -29,16 +38,15 @@ export function raiseAsk(s: Session, { data, now }: CommandOf<'RaiseAsk'>): Sess
 }
 
 /** Answered elsewhere, or given up by the harness: the card authorises nothing any more [A4]. */
-export function closeAsk(s: Session, { data }: CommandOf<'CloseAsk'>): SessionEvent[] {
+export function closeAsk(s: Session, { data, now }: CommandOf<'CloseAsk'>): SessionEvent[] {
   const { phase } = s;
   // What a turn is deferred on stays open; whether it was deferred, its end says.
   if (phase.state === 'ACTIVE' && phase.step === 'deferring') return [];
   if (!isOpenTurn(s, data)) return [];
   const id = cardId(s, data.turn, data.ask_id);
   if (!s.attention.some((c) => c.id === id)) return [];
-  return [
-    { type: 'AttentionCleared', data: { card_id: id, reason: 'the agent waits for it no more' } },
-  ];
+  const reason = 'the agent waits for it no more';
+  return [{ type: 'AttentionCleared', data: { card_id: id, reason, cleared_at: now } }];
 }
 
 /** The first answer wins; a late one hears what was decided [A2]. */
@@ -60,24 +68,31 @@ export function answerCard(s: Session, { data, now }: CommandOf<'AnswerCard'>): 
       answered_at: now,
     },
   };
-  const reason = `answered by ${data.answered_by}`;
+  const reason = `${data.answered_by} answered at ${now}: ${answerText(data.answer)}`;
   return inOrder(
     s,
-    always(answered, { type: 'AttentionCleared', data: { card_id: card.id, reason } }),
-    s.deferred?.id === card.id ? passOn(now) : () => [],
+    always(answered, {
+      type: 'AttentionCleared',
+      data: { card_id: card.id, reason, cleared_at: now },
+    }),
+    // While the turn is ending on its question, its end passes the answer on.
+    isOpen(s, turn) ? () => [] : (after) => passOn(after.given.slice(-1), now)(after),
   );
 }
+
+const isOpen = ({ phase }: Session, turn: number): boolean =>
+  phase.state === 'ACTIVE' && phase.step !== 'ended' && phase.turn === turn;
 
 function openCard(s: Session, cardIdAsked: string): AskCard {
   const card = s.attention.find((c) => c.id === cardIdAsked);
   if (!card) {
-    const before = s.answered.find((a) => a.card_id === cardIdAsked);
+    const before = s.closed.find((c) => c.card_id === cardIdAsked);
     if (before)
-      throw new HangarError('conflict', `this card has its answer: ${before.text}`, {
+      throw new HangarError('conflict', `this card is closed: ${before.reason}`, {
         hint: 'the first answer counts; send a message to say more',
       });
     throw new HangarError('not_found', `no card ${cardIdAsked} waits in this session`, {
-      hint: 'a card goes when its turn ends: see the session for what waits now',
+      hint: 'see the session for what waits now',
     });
   }
   if (!isAsk(card))
@@ -97,45 +112,37 @@ function checkAnswer(
     throw new HangarError('invalid', `the card has no question ${unknown.question_id}`, {
       hint: `its questions are: ${[...known].join(', ')}`,
     });
-  if (asked.kind === 'question' && verdict === 'allow' && answers.length < known.size)
+  const given = new Set(answers.map(({ question_id }) => question_id));
+  if (asked.kind === 'question' && verdict === 'allow' && given.size < known.size)
     throw new HangarError('invalid', 'each question of the card needs an answer', {
       hint: 'answer all of them, or deny with a reason',
     });
 }
 
-/** The turn has ended on the question: the answer goes on as the next one [A2]. */
+/** The turn has ended on the question: each answer goes on as a turn of its own [A2]. */
 export const passOn =
-  (now: string): Step =>
+  (given: GivenAnswer[], now: string): Step =>
   (s) => {
-    if (!s.given) return [];
-    const { card_id, ask, answer, turn } = s.given;
-    return inOrder(
-      s,
-      always({
-        type: 'MessageQueued',
-        data: {
-          message_id: deriveId('msg', s.id, 'answer', turn, card_id),
-          text: answerMessage(ask, answer),
-          mode: 'answer',
-          queued_at: now,
-        },
-      }),
-      (after) => {
-        const { phase } = after;
-        if (phase.state === 'IDLE' && !after.checkpointing)
-          return turnOrIdle('a question was answered', now)(after);
-        return phase.state === 'SUSPENDED' || phase.state === 'FAILED'
-          ? resume('a question was answered', now)(after)
-          : [];
-      },
-    );
+    if (given.length === 0) return [];
+    const messages = given.map(({ message_id, ask, answer }): SessionEvent => ({
+      type: 'MessageQueued',
+      data: { message_id, text: answerMessage(ask, answer), mode: 'answer', queued_at: now },
+    }));
+    return inOrder(s, always(...messages), (after) => {
+      const { phase } = after;
+      if (phase.state === 'IDLE' && !after.checkpointing)
+        return turnOrIdle('a question was answered', now)(after);
+      return phase.state === 'SUSPENDED' || phase.state === 'FAILED'
+        ? resume('a question was answered', now)(after)
+        : [];
+    });
   };
 
 /** Ends a turn that waits on a person, so that the session can suspend with the card open [A2]. */
-export function deferTurn(s: Session, reason: string): SessionEvent[] {
-  const { phase } = s;
-  if (phase.state !== 'ACTIVE' || phase.step !== 'running' || openAsks(s).length === 0) return [];
-  const run_id = turnOf(s, phase.turn)?.run_id ?? '';
-  const data = { session_id: s.id, turn: phase.turn, run_id, reason };
+export function deferTurn(s: Session, reason: string, now: string): SessionEvent[] {
+  if (s.phase.state !== 'ACTIVE') return [];
+  const { turn } = s.phase;
+  const run_id = turnOf(s, turn)?.run_id ?? '';
+  const data = { session_id: s.id, turn, run_id, reason, requested_at: now };
   return [{ type: 'DeferRequested', data }];
 }

@@ -1,6 +1,6 @@
 import { HangarError, type SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
-import { partNumber, turnOf, type Session, type SessionCheckpoint } from '../session.ts';
+import { isAsk, partNumber, turnOf, type Session, type SessionCheckpoint } from '../session.ts';
 import { ended } from './lifecycle.ts';
 import { suspend } from './suspend.ts';
 import {
@@ -159,7 +159,7 @@ const afterCheckpoint =
         if (phase.step !== 'ended') return [];
         if (reason !== 'turn') return checkpointDue('turn', now)(s);
         const outcome = turnOf(s, phase.turn)?.outcome;
-        if (outcome === 'deferred' && s.queue.length === 0)
+        if (outcome === 'deferred' && s.queue.length === 0 && s.attention.some(isAsk))
           return suspend(s, { reason: WAITS, automatic: true, force: false }, now);
         return outcome === 'interrupted'
           ? interrupted(phase.turn, whyCut(s, phase.turn), false, now)(s)

@@ -2,13 +2,17 @@ import { sessionPartId, type SessionEvent } from '@hangar/contracts';
 import { heldSandbox, isAsk, turnOf, type SandboxHold, type Session } from '../session.ts';
 import { always, inOrder, interrupted, release, whyCut, type Step } from './steps.ts';
 
-/** Asks the run to stop, once. */
-export function cancelTurn(s: Session, reason: string): SessionEvent[] {
+/** Asks the run to stop, once; what it asked authorises nothing from here on [A4]. */
+export function cancelTurn(s: Session, reason: string, now: string): SessionEvent[] {
   const { phase } = s;
   if (phase.state !== 'ACTIVE' || phase.step === 'cancelling' || phase.step === 'ended') return [];
   const run_id = turnOf(s, phase.turn)?.run_id ?? '';
   const data = { turn: phase.turn, run_id, session_id: s.id, reason };
-  return [{ type: 'TurnCancelRequested', data }];
+  return inOrder(
+    s,
+    always({ type: 'TurnCancelRequested', data }),
+    closeAsks(phase.turn, reason, now),
+  );
 }
 
 /**
@@ -41,24 +45,38 @@ export const settleOffered =
           : { type: 'MessageReturned', data: { message_id, turn } },
       );
 
-/** Cards of a turn that is over and was not deferred [A4]. */
-export const closeAsks =
+/** Of a run that says nothing it is not known what it gave to the agent, and nothing is guessed [M4]. */
+const failOffered =
   (turn: number, reason: string): Step =>
+  (s) =>
+    s.queue
+      .filter((m) => m.offered?.turn === turn)
+      .map(({ message_id }) => ({
+        type: 'MessageFailed',
+        data: { message_id, reason: `it is not known whether the agent had it: ${reason}` },
+      }));
+
+/** Cards of a turn that waits for no answer any more [A4]. */
+export const closeAsks =
+  (turn: number, reason: string, now: string): Step =>
   (s) =>
     s.attention
       .filter(isAsk)
       .filter((card) => card.turn === turn)
-      .map((card) => ({ type: 'AttentionCleared', data: { card_id: card.id, reason } }));
+      .map((card) => ({
+        type: 'AttentionCleared',
+        data: { card_id: card.id, reason, cleared_at: now },
+      }));
 
 /** Ends a turn that cannot end itself; its message is kept in the turn for a retry. */
 export const cutTurn =
-  (turn: number, reason: string, now: string): Step =>
+  (turn: number, reason: string, now: string, isSilent = false): Step =>
   (s) =>
     inOrder(
       s,
       settleMessage(turn, 'interrupted', reason),
-      settleOffered(turn),
-      closeAsks(turn, reason),
+      isSilent ? failOffered(turn, reason) : settleOffered(turn),
+      closeAsks(turn, reason, now),
       always({
         type: 'TurnFinished',
         data: {

@@ -112,7 +112,7 @@ const windUp = (reason: string, now: string): Step[] => [
   (s) => {
     if (s.phase.state !== 'ACTIVE' || s.phase.step === 'ended') return [];
     const { turn } = s.phase;
-    return inOrder(s, always(...cancelTurn(s, reason)), cutTurn(turn, reason, now));
+    return inOrder(s, always(...cancelTurn(s, reason, now)), cutTurn(turn, reason, now));
   },
   missPending(reason, now),
   (s) =>

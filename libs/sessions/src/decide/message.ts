@@ -37,7 +37,7 @@ const wake =
       case 'FAILED':
         return resume('a message arrived', now)(s);
       case 'ACTIVE':
-        return mode === 'interrupt' ? cancelTurn(s, 'interrupted by a message') : [];
+        return mode === 'interrupt' ? cancelTurn(s, 'interrupted by a message', now) : [];
       default:
         return [];
     }
@@ -54,6 +54,8 @@ const steer =
     if (phase.state !== 'ACTIVE' || (phase.step !== 'requested' && phase.step !== 'running'))
       return [];
     const inFlight = inFlightMessage(s);
+    // The turn began with it.
+    if (inFlight === message_id) return [];
     const isBehind = s.queue.some(
       (m) => m.message_id !== message_id && m.message_id !== inFlight && !m.offered,
     );
@@ -93,13 +95,13 @@ const tooLate = (): HangarError =>
   });
 
 /** Stops the running turn and keeps its work; the queue stays [M4] [M8]. */
-export function interruptTurn(s: Session): SessionEvent[] {
+export function interruptTurn(s: Session, { now }: CommandOf<'InterruptTurn'>): SessionEvent[] {
   if (s.phase.state === 'ARCHIVED' || s.phase.state === 'DELETED') throw ended(s);
   if (s.phase.state !== 'ACTIVE')
     throw new HangarError('conflict', `no turn is running: the session is ${s.phase.state}`, {
       hint: 'there is nothing to interrupt',
     });
-  return cancelTurn(s, 'interrupted by a person');
+  return cancelTurn(s, 'interrupted by a person', now);
 }
 
 function interruptedTurn(s: Session): number {

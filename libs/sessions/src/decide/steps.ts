@@ -4,6 +4,7 @@ import { handoffText } from '../handoff.ts';
 import { evolve } from '../session.evolve.ts';
 import {
   heldSandbox,
+  isAsk,
   turnOf,
   type QueuedMessage,
   type SandboxHold,
@@ -75,34 +76,40 @@ export const turnOrIdle =
     const message = s.queue[0];
     // A checkpoint being taken sees a still tree; the turn starts when it is recorded.
     if (message && !s.checkpointing)
-      // A message in the place of an answer is the answer [A2]: its card asks nobody any more.
-      return inOrder(s, closeDeferred, (after) => [
+      return inOrder(s, closeDeferred(message, now), (after) => [
         requestTurn(after, message, now, answeredBy(s, message)),
       ]);
     return [{ type: 'SessionIdled', data: { since: now, reason } }];
   };
 
-const closeDeferred: Step = ({ deferred, attention }) =>
-  deferred && attention.some((c) => c.id === deferred.id)
-    ? [
-        {
-          type: 'AttentionCleared',
-          data: { card_id: deferred.id, reason: 'a message came as its answer' },
-        },
-      ]
-    : [];
+/** What the turn before ended on is not waited for any more; an agent that still needs it asks again. */
+const closeDeferred =
+  (message: QueuedMessage, now: string): Step =>
+  (s) => {
+    const reason =
+      message.mode === 'answer'
+        ? 'the agent goes on with another answer, and asks again if it has to'
+        : 'a message came in the place of an answer';
+    return s.attention.filter(isAsk).map((card) => ({
+      type: 'AttentionCleared',
+      data: { card_id: card.id, reason, cleared_at: now },
+    }));
+  };
 
-function answeredBy(s: Session, message: QueuedMessage): AnsweredAsk | undefined {
-  if (message.mode === 'answer' && s.given) return { ask: s.given.ask, answer: s.given.answer };
-  if (!s.deferred) return undefined;
-  return { ask: s.deferred.asked, answer: answerOfMessage(s.deferred.asked, message.text) };
+/** A message in the place of an answer is the answer [A2]. */
+function answeredBy(s: Session, message: QueuedMessage): AnsweredAsk | null {
+  if (message.mode === 'retry') return s.turns.at(-1)?.answered ?? null;
+  const given = s.given.find(({ message_id }) => message_id === message.message_id);
+  if (given) return { ask: given.ask, answer: given.answer };
+  const asked = s.attention.find(isAsk)?.asked ?? s.given[0]?.ask;
+  return asked ? { ask: asked, answer: answerOfMessage(asked, message.text) } : null;
 }
 
 function requestTurn(
   s: Session,
   message: QueuedMessage,
   now: string,
-  answered: AnsweredAsk | undefined,
+  answered: AnsweredAsk | null,
 ): SessionEvent {
   const hold = heldSandbox(s);
   if (!hold?.place) throw new Error('a turn needs an attached sandbox');

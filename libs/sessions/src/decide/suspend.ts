@@ -1,7 +1,7 @@
 import { HangarError, type SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
 import { heldSandbox, partNumber, type Session } from '../session.ts';
-import { mayDefer, mayIdle, restsSince, wantsInterval } from '../session.timers.ts';
+import { mayDefer, mayIdle, restsSince, waitsOnPerson, wantsInterval } from '../session.timers.ts';
 import { deferTurn } from './ask.ts';
 import { ended, stillActive } from './lifecycle.ts';
 import { suspended } from './sandbox.ts';
@@ -39,7 +39,7 @@ export function suspendSession(
     case 'ACTIVE':
       // A turn that waits on a person ends on that; one at work is never killed.
       if (phase.step === 'deferring') return [];
-      if (mayDeferNow(s)) return deferTurn(s, 'suspended on demand');
+      if (waitsOnPerson(s)) return deferTurn(s, 'suspended on demand', now);
       throw stillActive(phase, 'suspend');
     case 'STARTING':
     case 'RESUMING':
@@ -51,9 +51,6 @@ export function suspendSession(
       throw ended(s);
   }
 }
-
-/** Also where it is never suspended by itself: a person asked for it. */
-const mayDeferNow = (s: Session): boolean => mayDefer({ ...s, idle_minutes: 1 });
 
 const ON_DEMAND = { reason: 'suspended on demand', automatic: false };
 
@@ -70,7 +67,7 @@ export function suspendIfIdle(
   const since = data.last_active_at && data.last_active_at > rested ? data.last_active_at : rested;
   if (minutesBetween(since, now) < s.idle_minutes) return [];
   const minutes = counted(s.idle_minutes, 'minute');
-  if (mayDefer(s)) return deferTurn(s, `waited ${minutes} for an answer`);
+  if (mayDefer(s)) return deferTurn(s, `waited ${minutes} for an answer`, now);
   return suspend(s, { reason: `idle for ${minutes}`, automatic: true, force: false }, now);
 }
 

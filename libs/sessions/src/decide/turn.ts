@@ -29,7 +29,7 @@ export function noteDelivery(s: Session, { data }: CommandOf<'NoteDelivery'>): S
       data: { message_id: data.message_id, turn: data.turn },
     }),
     // The agent has the message and with it the lines that say what was lost [R2].
-    clearCards('lost_state', 'the agent was told'),
+    (after) => (after.notes.length ? [] : clearCards('lost_state', 'the agent was told')(after)),
   );
 }
 
@@ -49,10 +49,10 @@ export function finishTurn(s: Session, { data, now }: CommandOf<'FinishTurn'>): 
     // One that the agent deferred had its message.
     settleMessage(turn, isDeferred ? 'succeeded' : data.outcome, data.error),
     settleOffered(turn),
-    isDeferred ? () => [] : closeAsks(turn, `turn ${turn} ${data.outcome}`),
+    isDeferred ? () => [] : closeAsks(turn, `turn ${turn} ${data.outcome}`, now),
     always({ type: 'TurnFinished', data: { ...data, finished_at: now } }),
-    // An answer that came while the turn was ending on its question reached nobody yet.
-    (after) => (isDeferred && after.given?.turn === turn ? passOn(now)(after) : []),
+    // Answers that came while the turn was ending on its question reached nobody yet.
+    (after) => passOn(after.given, now)(after),
     checkpointDue('turn', now),
   );
 }
@@ -66,8 +66,8 @@ export function loseTurn(s: Session, { data, now }: CommandOf<'LoseTurn'>): Sess
   // that is late or silent may still be at work, so it is told to stop before another can start.
   return inOrder(
     s,
-    always(...cancelTurn(s, reason)),
-    cutTurn(data.turn, reason, now),
+    always(...cancelTurn(s, reason, now)),
+    cutTurn(data.turn, reason, now, data.is_silent),
     checkpointDue('turn', now),
   );
 }

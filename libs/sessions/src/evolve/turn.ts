@@ -1,14 +1,6 @@
 import type { SessionEvents } from '@hangar/contracts';
 import { TURN_TEXT_CHARACTERS_MAX, clip } from '../clip.ts';
-import {
-  heldSandbox,
-  isAsk,
-  turnOf,
-  type AskCard,
-  type AttentionCard,
-  type Session,
-  type Turn,
-} from '../session.ts';
+import { heldSandbox, turnOf, type Session, type Turn } from '../session.ts';
 import { idle, withNotes, withTurn, type Named } from './parts.ts';
 
 export function evolveTurn(
@@ -40,12 +32,14 @@ export function evolveTurn(
     case 'TurnCancelRequested':
       return {
         ...s,
+        // After a cancel an answer that was not taken authorises nothing [A4].
+        given: [],
         state_reason: event.data.reason,
         phase: phase.state === 'ACTIVE' ? { ...phase, step: 'cancelling' } : phase,
       };
     case 'DeferRequested':
       return {
-        ...s,
+        ...withTurn(s, event.data.turn, (t) => ({ ...t, counts_from: event.data.requested_at })),
         state_reason: event.data.reason,
         phase: phase.state === 'ACTIVE' ? { ...phase, step: 'deferring' } : phase,
       };
@@ -99,23 +93,19 @@ function turnRequested(s: Session, d: SessionEvents['TurnRequested']): Session {
     error: null,
     conversation: null,
     checkpoint_id: null,
-    answered_at: null,
+    counts_from: d.requested_at,
+    answered: d.answered ?? null,
   };
   return {
     ...s,
     turns: [...s.turns.map(summed), turn],
-    notes: [],
-    deferred: null,
-    given: null,
+    // A turn that begins with an answer has no prompt: what was lost is told in the next one [R2].
+    notes: d.answered ? s.notes : [],
+    given: [],
     state_reason: `turn ${d.turn} is starting`,
     phase: { state: 'ACTIVE', sandbox, turn: d.turn, step: 'requested', since: d.requested_at },
   };
 }
-
-const isAskOf =
-  (turn: number) =>
-  (card: AttentionCard): card is AskCard =>
-    isAsk(card) && card.turn === turn;
 
 function turnFinished(s: Session, d: SessionEvents['TurnFinished']): Session {
   const next = withTurn(s, d.turn, (t) => ({
@@ -132,8 +122,7 @@ function turnFinished(s: Session, d: SessionEvents['TurnFinished']): Session {
     ...next,
     // The message was this turn's; delivered or not, it does not start another by itself.
     queue: next.queue.filter((m) => m.message_id !== turnOf(s, d.turn)?.message_id),
-    given: d.outcome === 'deferred' ? next.given : null,
-    deferred: d.outcome === 'deferred' ? (next.attention.find(isAskOf(d.turn)) ?? null) : null,
+    given: d.outcome === 'deferred' ? next.given : [],
     harness_session: d.harness_session ?? next.harness_session,
     conversation:
       d.conversation === 'native' || d.conversation === 'handoff'

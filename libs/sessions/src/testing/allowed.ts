@@ -11,6 +11,44 @@ interface Row {
 
 const row = (otherwise: Outcome, ...but: [Outcome, ...StoryName[]][]): Row => ({ otherwise, but });
 
+/** Lost, or destroyed in spite of us. */
+const SANDBOX_GONE = row(
+  '-',
+  ['SandboxReleaseRequested SessionFailed', 'STARTING', 'RESUMING', 'RESUMING, restoring'],
+  [
+    'CheckpointMissed SandboxReleased SandboxReleaseRequested AttentionRaised SessionSuspended',
+    'IDLE, a checkpoint is being taken',
+    'ACTIVE, ended',
+    'SUSPENDING, saving',
+  ],
+  ['SandboxReleased', 'FAILED', 'ARCHIVED', 'DELETED'],
+  [
+    'SandboxReleased SandboxReleaseRequested AttentionRaised SessionSuspended',
+    'IDLE',
+    'IDLE, saved',
+  ],
+  [
+    'TurnFinished CheckpointMissed SandboxReleased SandboxReleaseRequested SessionInterrupted AttentionRaised',
+    'ACTIVE, running',
+    'ACTIVE, cancelling',
+  ],
+  [
+    'MessageReturned TurnFinished CheckpointMissed SandboxReleased SandboxReleaseRequested SessionInterrupted AttentionRaised',
+    'ACTIVE, steered',
+  ],
+  [
+    'AttentionCleared TurnFinished CheckpointMissed SandboxReleased SandboxReleaseRequested SessionInterrupted AttentionRaised',
+    'ACTIVE, asked',
+    'ACTIVE, deferring',
+  ],
+  [
+    'MessageFailed TurnFinished CheckpointMissed SandboxReleased SandboxReleaseRequested SessionInterrupted AttentionRaised',
+    'ACTIVE, requested',
+  ],
+  ['SandboxReleased SessionSuspended', 'SUSPENDING, releasing'],
+  ['AttentionRaised SandboxReleased SandboxReleaseRequested SessionInterrupted', 'INTERRUPTED'],
+);
+
 /** What each command gives in each state: the rules of a session on one page (SPEC 3 to 8). */
 const RULES: Record<string, Row> = {
   CreateSession: row('-', ['SessionCreated SandboxRequested', 'not created']),
@@ -25,13 +63,13 @@ const RULES: Record<string, Row> = {
       'ARCHIVED',
     ],
     ['!not_found', 'not created', 'DELETED'],
-    ['ResumeRequested SandboxRequested', 'SUSPENDED', 'FAILED'],
+    ['ResumeRequested SandboxRequested', 'SUSPENDED', 'SUSPENDED, asked', 'FAILED'],
   ),
   SendMessage: row(
     'MessageQueued',
     ['!not_found', 'not created', 'DELETED'],
     ['MessageQueued TurnRequested', 'IDLE', 'IDLE, saved'],
-    ['MessageQueued ResumeRequested SandboxRequested', 'SUSPENDED', 'FAILED'],
+    ['MessageQueued ResumeRequested SandboxRequested', 'SUSPENDED', 'SUSPENDED, asked', 'FAILED'],
     ['!conflict', 'ARCHIVED'],
   ),
   'SendMessage again': row(
@@ -46,8 +84,28 @@ const RULES: Record<string, Row> = {
     'MessageQueued',
     ['!not_found', 'not created', 'DELETED'],
     ['MessageQueued TurnRequested', 'IDLE', 'IDLE, saved'],
-    ['MessageQueued TurnCancelRequested', 'ACTIVE, requested', 'ACTIVE, running'],
-    ['MessageQueued ResumeRequested SandboxRequested', 'SUSPENDED', 'FAILED'],
+    [
+      'MessageQueued TurnCancelRequested',
+      'ACTIVE, requested',
+      'ACTIVE, running',
+      'ACTIVE, steered',
+    ],
+    ['MessageQueued TurnCancelRequested AttentionCleared', 'ACTIVE, asked', 'ACTIVE, deferring'],
+    ['MessageQueued ResumeRequested SandboxRequested', 'SUSPENDED', 'SUSPENDED, asked', 'FAILED'],
+    ['!conflict', 'ARCHIVED'],
+  ),
+  'SendMessage to steer': row(
+    'MessageQueued',
+    ['!not_found', 'not created', 'DELETED'],
+    ['MessageQueued TurnRequested', 'IDLE', 'IDLE, saved'],
+    [
+      'MessageQueued SteerRequested',
+      'ACTIVE, requested',
+      'ACTIVE, running',
+      'ACTIVE, steered',
+      'ACTIVE, asked',
+    ],
+    ['MessageQueued ResumeRequested SandboxRequested', 'SUSPENDED', 'SUSPENDED, asked', 'FAILED'],
     ['!conflict', 'ARCHIVED'],
   ),
   'TakeBackMessage of the turn': row('!conflict', [
@@ -60,23 +118,54 @@ const RULES: Record<string, Row> = {
     'DELETED',
   ]),
   'TakeBackMessage unknown': row('!not_found', ['!conflict', 'ARCHIVED']),
+  'TakeBackMessage offered': row(
+    '!not_found',
+    ['TakeBackRequested', 'ACTIVE, steered'],
+    ['!conflict', 'ARCHIVED'],
+  ),
+  AnswerCard: row(
+    '!not_found',
+    ['CardAnswered AttentionCleared', 'ACTIVE, asked', 'ACTIVE, deferring'],
+    [
+      'CardAnswered AttentionCleared MessageQueued ResumeRequested SandboxRequested',
+      'SUSPENDED, asked',
+    ],
+    ['!conflict', 'ARCHIVED'],
+  ),
+  ChangePermissions: row(
+    'PermissionsChanged',
+    ['!not_found', 'not created', 'DELETED'],
+    ['!conflict', 'ARCHIVED'],
+  ),
   SuspendSession: row(
     '!conflict',
     [
       '-',
+      'ACTIVE, deferring',
       'SUSPENDING, saving',
       'SUSPENDING, releasing',
       'SUSPENDED',
+      'SUSPENDED, asked',
       'INTERRUPTED, sandbox gone',
       'FAILED',
     ],
     ['SuspendRequested CheckpointDue', 'IDLE', 'IDLE, saved', 'INTERRUPTED'],
     ['!not_found', 'not created', 'DELETED'],
     ['SuspendRequested', 'IDLE, a checkpoint is being taken'],
+    ['DeferRequested', 'ACTIVE, asked'],
   ),
   'SuspendSession by force': row(
     '!conflict',
-    ['-', 'SUSPENDING, releasing', 'SUSPENDED', 'INTERRUPTED, sandbox gone', 'FAILED'],
+    [
+      '-',
+      'ACTIVE, deferring',
+      'SUSPENDING, releasing',
+      'SUSPENDED',
+      'SUSPENDED, asked',
+      'INTERRUPTED, sandbox gone',
+      'FAILED',
+    ],
+    ['DeferRequested', 'ACTIVE, asked'],
     ['SuspendRequested CheckpointDue', 'IDLE', 'IDLE, saved', 'INTERRUPTED'],
     ['!not_found', 'not created', 'DELETED'],
     ['SuspendRequested', 'IDLE, a checkpoint is being taken', 'SUSPENDING, saving'],
@@ -96,6 +185,7 @@ const RULES: Record<string, Row> = {
       'IDLE, a checkpoint is being taken',
     ],
     ['CheckpointsDropped SessionArchived', 'SUSPENDED'],
+    ['AttentionCleared CheckpointsDropped SessionArchived', 'SUSPENDED, asked'],
     ['AttentionCleared SandboxReleaseRequested CheckpointsDropped SessionArchived', 'INTERRUPTED'],
     ['AttentionCleared SessionArchived', 'INTERRUPTED, sandbox gone'],
     ['-', 'ARCHIVED'],
@@ -115,6 +205,7 @@ const RULES: Record<string, Row> = {
       'IDLE, a checkpoint is being taken',
     ],
     ['CheckpointsDropped SessionDeleted', 'SUSPENDED'],
+    ['AttentionCleared CheckpointsDropped SessionDeleted', 'SUSPENDED, asked'],
     ['AttentionCleared SandboxReleaseRequested CheckpointsDropped SessionDeleted', 'INTERRUPTED'],
     ['AttentionCleared SessionDeleted', 'INTERRUPTED, sandbox gone'],
     ['-', 'DELETED'],
@@ -137,6 +228,15 @@ const RULES: Record<string, Row> = {
       'TurnCancelRequested TurnFinished CheckpointMissed SandboxReleaseRequested SessionDeleted',
       'ACTIVE, running',
     ],
+    [
+      'TurnCancelRequested MessageReturned TurnFinished CheckpointMissed MessageFailed SandboxReleaseRequested SessionDeleted',
+      'ACTIVE, steered',
+    ],
+    [
+      'TurnCancelRequested AttentionCleared TurnFinished CheckpointMissed SandboxReleaseRequested SessionDeleted',
+      'ACTIVE, asked',
+      'ACTIVE, deferring',
+    ],
     ['TurnFinished CheckpointMissed SandboxReleaseRequested SessionDeleted', 'ACTIVE, cancelling'],
     [
       'CheckpointMissed SandboxReleaseRequested CheckpointsDropped SessionDeleted',
@@ -145,6 +245,7 @@ const RULES: Record<string, Row> = {
       'SUSPENDING, saving',
     ],
     ['CheckpointsDropped SessionDeleted', 'SUSPENDED'],
+    ['AttentionCleared CheckpointsDropped SessionDeleted', 'SUSPENDED, asked'],
     ['AttentionCleared SandboxReleaseRequested CheckpointsDropped SessionDeleted', 'INTERRUPTED'],
     ['AttentionCleared SessionDeleted', 'INTERRUPTED, sandbox gone'],
     ['-', 'DELETED'],
@@ -162,7 +263,8 @@ const RULES: Record<string, Row> = {
   InterruptTurn: row(
     '!conflict',
     ['!not_found', 'not created', 'DELETED'],
-    ['TurnCancelRequested', 'ACTIVE, requested', 'ACTIVE, running'],
+    ['TurnCancelRequested', 'ACTIVE, requested', 'ACTIVE, running', 'ACTIVE, steered'],
+    ['TurnCancelRequested AttentionCleared', 'ACTIVE, asked', 'ACTIVE, deferring'],
     ['-', 'ACTIVE, cancelling', 'ACTIVE, ended'],
   ),
   RetryTurn: row(
@@ -192,6 +294,9 @@ const RULES: Record<string, Row> = {
       'IDLE, saved',
       'ACTIVE, requested',
       'ACTIVE, running',
+      'ACTIVE, steered',
+      'ACTIVE, asked',
+      'ACTIVE, deferring',
       'ACTIVE, cancelling',
       'INTERRUPTED',
     ],
@@ -210,65 +315,14 @@ const RULES: Record<string, Row> = {
     'RESUMING',
     'RESUMING, restoring',
   ]),
-  LoseSandbox: row(
-    '-',
-    ['SandboxReleaseRequested SessionFailed', 'STARTING', 'RESUMING', 'RESUMING, restoring'],
-    [
-      'CheckpointMissed SandboxReleased SandboxReleaseRequested AttentionRaised SessionSuspended',
-      'IDLE, a checkpoint is being taken',
-      'ACTIVE, ended',
-      'SUSPENDING, saving',
-    ],
-    ['SandboxReleased', 'FAILED', 'ARCHIVED', 'DELETED'],
-    [
-      'SandboxReleased SandboxReleaseRequested AttentionRaised SessionSuspended',
-      'IDLE',
-      'IDLE, saved',
-    ],
-    [
-      'TurnFinished CheckpointMissed SandboxReleased SandboxReleaseRequested SessionInterrupted AttentionRaised',
-      'ACTIVE, running',
-      'ACTIVE, cancelling',
-    ],
-    [
-      'MessageFailed TurnFinished CheckpointMissed SandboxReleased SandboxReleaseRequested SessionInterrupted AttentionRaised',
-      'ACTIVE, requested',
-    ],
-    ['SandboxReleased SessionSuspended', 'SUSPENDING, releasing'],
-    ['AttentionRaised SandboxReleased SandboxReleaseRequested SessionInterrupted', 'INTERRUPTED'],
-  ),
-  FinishRelease: row(
-    '-',
-    ['SandboxReleaseRequested SessionFailed', 'STARTING', 'RESUMING', 'RESUMING, restoring'],
-    [
-      'CheckpointMissed SandboxReleased SandboxReleaseRequested AttentionRaised SessionSuspended',
-      'IDLE, a checkpoint is being taken',
-      'ACTIVE, ended',
-      'SUSPENDING, saving',
-    ],
-    ['SandboxReleased', 'FAILED', 'ARCHIVED', 'DELETED'],
-    [
-      'SandboxReleased SandboxReleaseRequested AttentionRaised SessionSuspended',
-      'IDLE',
-      'IDLE, saved',
-    ],
-    [
-      'TurnFinished CheckpointMissed SandboxReleased SandboxReleaseRequested SessionInterrupted AttentionRaised',
-      'ACTIVE, running',
-      'ACTIVE, cancelling',
-    ],
-    [
-      'MessageFailed TurnFinished CheckpointMissed SandboxReleased SandboxReleaseRequested SessionInterrupted AttentionRaised',
-      'ACTIVE, requested',
-    ],
-    ['SandboxReleased SessionSuspended', 'SUSPENDING, releasing'],
-    ['AttentionRaised SandboxReleased SandboxReleaseRequested SessionInterrupted', 'INTERRUPTED'],
-  ),
+  LoseSandbox: SANDBOX_GONE,
+  FinishRelease: SANDBOX_GONE,
   KeepOrSuspend: row(
     'SandboxKeepRequested',
     [
       'SandboxReleaseRequested',
       'SUSPENDED',
+      'SUSPENDED, asked',
       'INTERRUPTED, sandbox gone',
       'FAILED',
       'ARCHIVED',
@@ -281,15 +335,59 @@ const RULES: Record<string, Row> = {
   TryOlderCheckpoint: row('-', ['RestoreRequested', 'RESUMING, restoring']),
   NoteTurnStarted: row('-', ['TurnStarted', 'ACTIVE, requested']),
   NoteDelivery: row('-', ['MessageDelivered', 'ACTIVE, requested']),
+  'NoteDelivery of an offered one': row('-', ['MessageDelivered', 'ACTIVE, steered']),
+  ReturnMessage: row('-', ['MessageReturned', 'ACTIVE, steered']),
+  RaiseAsk: row('-', [
+    'AttentionRaised',
+    'ACTIVE, requested',
+    'ACTIVE, running',
+    'ACTIVE, steered',
+  ]),
+  CloseAsk: row('-', ['AttentionCleared', 'ACTIVE, asked']),
   FinishTurn: row(
     '-',
     ['TurnFinished CheckpointDue', 'ACTIVE, running', 'ACTIVE, cancelling'],
     ['MessageDelivered TurnFinished CheckpointDue', 'ACTIVE, requested'],
+    ['MessageReturned TurnFinished CheckpointDue', 'ACTIVE, steered'],
+    ['AttentionCleared TurnFinished CheckpointDue', 'ACTIVE, asked', 'ACTIVE, deferring'],
+  ),
+  'FinishTurn, deferred': row(
+    '-',
+    [
+      'TurnFinished CheckpointDue',
+      'ACTIVE, running',
+      'ACTIVE, asked',
+      'ACTIVE, deferring',
+      'ACTIVE, cancelling',
+    ],
+    ['MessageDelivered TurnFinished CheckpointDue', 'ACTIVE, requested'],
+    ['MessageReturned TurnFinished CheckpointDue', 'ACTIVE, steered'],
   ),
   LoseTurn: row(
     '-',
     ['TurnCancelRequested MessageFailed TurnFinished CheckpointDue', 'ACTIVE, requested'],
     ['TurnCancelRequested TurnFinished CheckpointDue', 'ACTIVE, running'],
+    ['TurnCancelRequested MessageReturned TurnFinished CheckpointDue', 'ACTIVE, steered'],
+    [
+      'TurnCancelRequested AttentionCleared TurnFinished CheckpointDue',
+      'ACTIVE, asked',
+      'ACTIVE, deferring',
+    ],
+    ['TurnFinished CheckpointDue', 'ACTIVE, cancelling'],
+  ),
+  'LoseTurn, silent': row(
+    '-',
+    [
+      'TurnCancelRequested MessageFailed TurnFinished CheckpointDue',
+      'ACTIVE, requested',
+      'ACTIVE, steered',
+    ],
+    ['TurnCancelRequested TurnFinished CheckpointDue', 'ACTIVE, running'],
+    [
+      'TurnCancelRequested AttentionCleared TurnFinished CheckpointDue',
+      'ACTIVE, asked',
+      'ACTIVE, deferring',
+    ],
     ['TurnFinished CheckpointDue', 'ACTIVE, cancelling'],
   ),
   'LoseTurn, sandbox gone': row(
@@ -298,6 +396,15 @@ const RULES: Record<string, Row> = {
       'TurnFinished CheckpointMissed SandboxReleased SandboxReleaseRequested SessionInterrupted AttentionRaised',
       'ACTIVE, running',
       'ACTIVE, cancelling',
+    ],
+    [
+      'MessageReturned TurnFinished CheckpointMissed SandboxReleased SandboxReleaseRequested SessionInterrupted AttentionRaised',
+      'ACTIVE, steered',
+    ],
+    [
+      'AttentionCleared TurnFinished CheckpointMissed SandboxReleased SandboxReleaseRequested SessionInterrupted AttentionRaised',
+      'ACTIVE, asked',
+      'ACTIVE, deferring',
     ],
     [
       'MessageFailed TurnFinished CheckpointMissed SandboxReleased SandboxReleaseRequested SessionInterrupted AttentionRaised',
@@ -312,6 +419,7 @@ const RULES: Record<string, Row> = {
       'IDLE, saved',
       'SUSPENDING, releasing',
       'SUSPENDED',
+      'SUSPENDED, asked',
       'RESUMING',
       'RESUMING, restoring',
       'INTERRUPTED',
@@ -335,8 +443,19 @@ const RULES: Record<string, Row> = {
       'SUSPENDING, saving',
     ],
   ),
-  SuspendIfIdle: row('-', ['SuspendRequested CheckpointDue', 'IDLE', 'IDLE, saved', 'INTERRUPTED']),
-  CheckpointIfDue: row('-', ['CheckpointDue', 'IDLE', 'IDLE, saved', 'ACTIVE, running']),
+  SuspendIfIdle: row(
+    '-',
+    ['SuspendRequested CheckpointDue', 'IDLE', 'IDLE, saved', 'INTERRUPTED'],
+    ['DeferRequested', 'ACTIVE, asked'],
+  ),
+  CheckpointIfDue: row('-', [
+    'CheckpointDue',
+    'IDLE',
+    'IDLE, saved',
+    'ACTIVE, running',
+    'ACTIVE, steered',
+    'ACTIVE, asked',
+  ]),
   FailIfLate: row('-', [
     'SandboxReleaseRequested SessionFailed',
     'STARTING',

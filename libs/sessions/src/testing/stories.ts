@@ -175,26 +175,47 @@ export const QUESTION: Ask = {
   ],
 };
 
+/** A tool call that wants leave. */
+export const DECISION: Ask = {
+  id: 'toolu_02',
+  kind: 'decision',
+  questions: [{ id: 'leave', text: 'Run `rm -r build`?', choices: [], is_multiple: false }],
+  tool: 'Bash',
+  tool_input: '{"command":"rm -r build"}',
+};
+
 export const ask = (turn: number, asked: Ask = QUESTION, minutes = 0) =>
   command('RaiseAsk', { run_id: runId(turn), turn, ask: asked }, minutes);
 
 export const askCardId = (turn: number, asked: Ask = QUESTION): string =>
   deriveId('card', SESSION_ID, 'ask', turn, asked.id);
 
-export const answer = (turn: number, text = 'B', by = 'ada') =>
-  command('AnswerCard', {
-    card_id: askCardId(turn),
-    answer: { verdict: 'allow', answers: [{ question_id: 'which', text }], reason: '' },
-    answered_by: by,
-  });
+/** To the question, as it comes to the agent. */
+export const answerOf = (text: string) => ({
+  verdict: 'allow',
+  answers: [{ question_id: 'which', text }],
+  reason: '',
+});
+
+export const answer = (turn: number, text = 'B', by = 'ada', minutes = 0) =>
+  command(
+    'AnswerCard',
+    { card_id: askCardId(turn), answer: answerOf(text), answered_by: by },
+    minutes,
+  );
+
+export const closeAsk = (turn: number, asked: Ask = QUESTION, minutes = 0) =>
+  command('CloseAsk', { run_id: runId(turn), turn, ask_id: asked.id }, minutes);
 
 const started = command('NoteTurnStarted', { run_id: runId(1), turn: 1 });
-const lose = (sandbox_gone: boolean) =>
+/** How the session hears that its turn is lost; `silent`: by the clock alone. */
+export const lose = (how: 'vanished' | 'sandbox gone' | 'silent', turn = 1) =>
   command('LoseTurn', {
-    run_id: runId(1),
-    turn: 1,
+    run_id: runId(turn),
+    turn,
     reason: 'the process was killed',
-    sandbox_gone,
+    sandbox_gone: how === 'sandbox gone',
+    is_silent: how === 'silent',
   });
 
 const upTo = {
@@ -212,8 +233,9 @@ const suspended = [
   command('FinishRelease', { sandbox_id: sandboxId(1), cause: 'asked' }),
 ];
 const resuming = [...suspended, command('OpenSession', {})];
-const interrupted = [...upTo.running, lose(false), record(1)];
+const interrupted = [...upTo.running, lose('vanished'), record(1)];
 
+const steered = [...upTo.running, steer('msg-2')];
 const asked = [...upTo.running, ask(1)];
 /** Suspended with its question open. */
 const deferred = [
@@ -234,6 +256,7 @@ export const STORIES = {
   'IDLE, saved': saved,
   'ACTIVE, requested': upTo.active,
   'ACTIVE, running': upTo.running,
+  'ACTIVE, steered': steered,
   'ACTIVE, asked': asked,
   'ACTIVE, deferring': [...asked, suspend()],
   'ACTIVE, cancelling': [...upTo.running, command('InterruptTurn', {})],
@@ -245,7 +268,7 @@ export const STORIES = {
   RESUMING: resuming,
   'RESUMING, restoring': [...resuming, attach(2)],
   INTERRUPTED: interrupted,
-  'INTERRUPTED, sandbox gone': [...upTo.running, lose(true)],
+  'INTERRUPTED, sandbox gone': [...upTo.running, lose('sandbox gone')],
   FAILED: [
     create,
     command('FailStart', { sandbox_id: sandboxId(1), phase: 'cloning', reason: 'no such branch' }),
