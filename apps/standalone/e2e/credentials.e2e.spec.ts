@@ -75,7 +75,9 @@ describe(`credentials that outlive idleness and rotate (${SHAPE})`, () => {
     await rotate('second-token-77ab3d');
     await shell(client, 'git', 'echo two >two.txt && git add . && git commit -qm two');
     await shell(client, 'git', 'git push -q origin HEAD');
-    expect(git('-C', join(root, 'acme', 'app.git'), 'log', '--format=%s', '--all')).toContain('two');
+    expect(git('-C', join(root, 'acme', 'app.git'), 'log', '--format=%s', '--all')).toContain(
+      'two',
+    );
     expect(server.seen.at(-1)).toMatchObject({ password: 'second-token-77ab3d', isGood: true });
     expect(await shell(client, 'git', 'cat .git/config')).not.toContain('token');
   });

@@ -47,6 +47,16 @@ describe("a run's variables", () => {
     ]);
   });
 
+  it("a provider's key can be asked for, but not one that the recipe has in the clear [R5]", async () => {
+    const { askable } = await variables(
+      { env: { OPENAI_API_KEY: 'clear' }, secrets: ['GEMINI_API_KEY', 'CI'] },
+      { GEMINI_API_KEY: 'secret', CI: 'secret' },
+    );
+    expect(askable).toEqual(['ANTHROPIC_API_KEY', 'GEMINI_API_KEY']);
+    const clear = await variables({ env: { ANTHROPIC_API_KEY: 'clear' } });
+    expect(clear.askable).toEqual([]);
+  });
+
   it("are the machine's alone where the environment is not there", async () => {
     const { envVars, asked } = await variables(null);
     expect(envVars).toEqual(hostVariables);

@@ -1,9 +1,11 @@
 import { recipeSchema } from '@hangar/contracts';
 import { streamName, type EventStore } from '@hangar/messaging';
-import type { CredentialAsker } from '@hangar/service-kit';
+import { PROVIDER_KEYS, type CredentialAsker } from '@hangar/service-kit';
 
 export interface RunVariables {
   envVars: Record<string, string>;
+  /** Provider keys among them that processes of the sandbox can ask hangar for. */
+  askable: string[];
   /** What has to be hidden in everything that is told of the run [Z2]. */
   secrets: { name: string; value: string }[];
 }
@@ -33,5 +35,9 @@ export async function runVariables(
     ...Object.entries(hostVariables).filter(([name]) => !name.endsWith('_URL')),
     ...Object.entries(revealed),
   ].map(([name, value]) => ({ name, value }));
-  return { envVars: { ...hostVariables, ...recipe?.env, ...revealed }, secrets };
+  // What a recipe has in the clear is nobody's to ask for.
+  const askable = PROVIDER_KEYS.filter(
+    (name) => name in revealed || (name in hostVariables && !(name in (recipe?.env ?? {}))),
+  );
+  return { envVars: { ...hostVariables, ...recipe?.env, ...revealed }, askable, secrets };
 }

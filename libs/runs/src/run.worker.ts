@@ -140,8 +140,8 @@ class Execution {
     const adapter = this.#options.adapter(request.harness);
     const variables = await this.#variables(request);
     this.#redact = createRedactor(variables.secrets);
-    const native = this.#spec(request, variables.envVars, 'native');
-    const handoff = this.#spec(request, variables.envVars, 'handoff');
+    const native = this.#spec(request, variables, 'native');
+    const handoff = this.#spec(request, variables, 'handoff');
     // A run that is not wanted any more leaves the conversation's files to the one after it.
     if (running === null && stop.aborted) return this.#finishCancelled();
     let conversation = running ?? (await this.#prepare(adapter, ref, native));
@@ -216,7 +216,7 @@ class Execution {
 
   #spec(
     request: RunRequest,
-    envVars: Record<string, string>,
+    { envVars, askable }: RunVariables,
     conversation: Conversation,
   ): TurnSpec {
     const native = conversation === 'native';
@@ -235,6 +235,9 @@ class Execution {
         : deriveUuid('conversation', this.#id, conversation),
       resume,
       envVars,
+      keyCommands: Object.fromEntries(
+        askable.map((name) => [name, keyCommand(request.place.tools, name)]),
+      ),
       asksLeave: asksLeave(request.permissions ?? ALL_ALLOWED),
       // A conversation that is not there has no question in it: the message says what was answered.
       answered: resume && request.answered ? answeredOf(request.answered) : null,
@@ -378,6 +381,10 @@ class Execution {
     if (state) this.#onRun(state);
   }
 }
+
+/** hangar's own tool in the sandbox: it asks the sandboxes service, which knows whose it is [Z3]. */
+const keyCommand = (tools: string, name: string): string =>
+  `sh '${tools.replaceAll("'", `'\\''`)}/hangar-credential' secret ${name}`;
 
 /** What the CLIs advise (`/login`) cannot be done in a sandbox; what can be done here is said too. */
 const inWords = ({ kind, message }: NonNullable<TurnResult['error']>): string =>

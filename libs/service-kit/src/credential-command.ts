@@ -27,8 +27,16 @@ const OUTPUT_BYTES_MAX = 64 * 1024;
 /** Of its stderr, for the log of whoever runs hangar. */
 const REASON_CHARACTERS_MAX = 500;
 
-const text = z.string().min(1).max(16_384).regex(/^[^\0]*$/);
-const line = z.string().min(1).max(8_192).regex(/^[^\0\r\n]*$/);
+const text = z
+  .string()
+  .min(1)
+  .max(16_384)
+  .regex(/^[^\0]*$/);
+const line = z
+  .string()
+  .min(1)
+  .max(8_192)
+  .regex(/^[^\0\r\n]*$/);
 const answerSchema = z
   .object({
     value: text.optional(),

@@ -94,7 +94,7 @@ export async function createRunBench(options: BenchOptions = {}): Promise<RunBen
     activity,
     io: driver,
     adapter: options.adapter ?? (() => fakeAdapter),
-    runVariables: options.variables ?? (async () => ({ envVars: {}, secrets: [] })),
+    runVariables: options.variables ?? (async () => ({ envVars: {}, askable: [], secrets: [] })),
     now,
   });
   const request = requestAt(place);

@@ -177,7 +177,12 @@ const lifecycle = (
       }
       if (found) return found.ref;
       const ref = { id: spec.id, instance: randomUUID() };
-      const parts = { files: new FakeFiles(), runs: new Map(), ends: new Set<() => void>(), credentials: [] };
+      const parts = {
+        files: new FakeFiles(),
+        runs: new Map(),
+        ends: new Set<() => void>(),
+        credentials: [],
+      };
       sandboxes.set(spec.id, { spec, ref, createdAt: new Date(), stopped: null, ...parts });
       return ref;
     },

@@ -51,11 +51,7 @@ const serveConnection = (socket: Socket, served: Served): void => {
   });
 };
 
-const serve = async (
-  stream: MuxStream,
-  operation: Operation,
-  served: Served,
-): Promise<void> => {
+const serve = async (stream: MuxStream, operation: Operation, served: Served): Promise<void> => {
   try {
     await dispatch(stream, operation, served);
   } catch (error) {
