@@ -11,6 +11,8 @@ import {
   createService,
   credentialCommand,
   CredentialSource,
+  HANDED_CREDENTIAL_TABLE_SQL,
+  HandedCredentials,
   natsCheck,
   postgresCheck,
   providerVariables,
@@ -31,7 +33,9 @@ export interface StartOptions {
 export async function startRuns(config: Config, options: StartOptions): Promise<Service> {
   const log = await connectLog(logAddress(config, 'runs'));
   await log.pool.query(SECRET_TABLE_SQL);
+  await log.pool.query(HANDED_CREDENTIAL_TABLE_SQL);
   const vault = new Vault(required(config, 'vaultKeys', 'runs'));
+  const handed = new HandedCredentials(log.pool, vault);
   const io = createRemoteSandboxIo({
     url: required(config, 'sandboxIoUrl', 'runs'),
     token: required(config, 'serviceToken', 'runs'),
@@ -61,6 +65,7 @@ export async function startRuns(config: Config, options: StartOptions): Promise<
         return harnessAdapter(name);
       },
       revealSecrets: (asker, names) => credentials.reveal(asker, names),
+      handed: (sandboxId) => handed.list(sandboxId),
       hostVariables: providerVariables(options.envVars),
       onError: options.onError,
     }),

@@ -17,6 +17,8 @@ import {
   createService,
   credentialCommand,
   CredentialSource,
+  HANDED_CREDENTIAL_TABLE_SQL,
+  HandedCredentials,
   natsCheck,
   postgresCheck,
   providerKeys,
@@ -57,6 +59,7 @@ function createDriver(config: Config): SandboxDriver {
 export async function startSandboxes(config: Config, options: StartOptions): Promise<Service> {
   const log = await connectLog(logAddress(config, 'sandboxes'));
   await log.pool.query(SECRET_TABLE_SQL);
+  await log.pool.query(HANDED_CREDENTIAL_TABLE_SQL);
   const vault = new Vault(required(config, 'vaultKeys', 'sandboxes'));
   const driver = createDriver(config);
   const { problems } = await driver.probe();
@@ -88,6 +91,7 @@ export async function startSandboxes(config: Config, options: StartOptions): Pro
             : credentialCommand(config.credentialCommand, options.onError),
         now: () => systemClock.now(),
       }),
+      handed: new HandedCredentials(log.pool, vault),
       machineKeys: providerKeys(options.envVars),
       installHarness: async (name, tell) => {
         if (!isHarnessName(name))

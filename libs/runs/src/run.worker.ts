@@ -9,10 +9,11 @@ import type { HarnessAdapter, TurnResult, TurnSpec } from '@hangar/harness-adapt
 import { metaOfEffect, type ActivityLog, type LeasedEffect } from '@hangar/messaging';
 import { isTransientDatabaseError } from '@hangar/messaging/postgres';
 import type { SandboxIo, SandboxRef } from '@hangar/sandbox-drivers';
-import { createRedactor, redactShapes, type CredentialAsker } from '@hangar/service-kit';
+import { redactShapes, type CredentialAsker, type KnownSecret } from '@hangar/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { conversationFiles } from './conversation-files.ts';
 import type { RunCommand } from './run.decider.ts';
+import { createRunRedactor, type RunRedactor } from './run-redactor.ts';
 import type { Runs } from './run.service.ts';
 import type { RunVariables } from './run-variables.ts';
 import type { Run, RunRequest } from './run.ts';
@@ -38,6 +39,8 @@ export interface WorkerOptions {
   adapter(harness: string): HarnessAdapter;
   /** Environment variables of a run, and which of their values are secret. */
   runVariables(asker: CredentialAsker): Promise<RunVariables>;
+  /** Values that processes of a sandbox were given, newest first. */
+  handed(sandboxId: string): Promise<KnownSecret[]>;
   now(): Date;
 }
 
@@ -82,6 +85,7 @@ class Execution {
   readonly #signal: AbortSignal;
   /** Hides what looks like a secret, and the run's own once they are known [Z2]. */
   #redact: (text: string) => string = redactShapes;
+  #redactor: RunRedactor | null = null;
   readonly #stop = new AbortController();
   #run: Run | null = null;
   #driven: DrivenTurn | null = null;
@@ -118,6 +122,7 @@ class Execution {
       await this.#finishFailed(failure.message);
     } finally {
       watch.end();
+      this.#redactor?.end();
       this.#limit?.end();
     }
   }
@@ -139,7 +144,7 @@ class Execution {
     if (running === null) await this.#stopOthers(ref, request);
     const adapter = this.#options.adapter(request.harness);
     const variables = await this.#variables(request);
-    this.#redact = createRedactor(variables.secrets);
+    await this.#hide(request, variables);
     const native = this.#spec(request, variables, 'native');
     const handoff = this.#spec(request, variables, 'handoff');
     // A run that is not wanted any more leaves the conversation's files to the one after it.
@@ -170,6 +175,14 @@ class Execution {
       const { message, hint } = error;
       throw new HangarError('invalid', hint ? `${message}; ${hint}` : message, { cause: error });
     }
+  }
+
+  async #hide(request: RunRequest, { secrets }: RunVariables): Promise<void> {
+    const { nats, handed } = this.#options;
+    const sandboxId = request.place.sandbox_id;
+    const redactor = await createRunRedactor({ nats, sandboxId, secrets, handed });
+    this.#redactor = redactor;
+    this.#redact = (text) => redactor.redact(text);
   }
 
   /** Which of this run's two possible processes the sandbox knows, dead or alive. */

@@ -28,7 +28,7 @@ export interface MirrorsOptions {
   /** Made when missing; entered by hangar only. null: there are no mirrors. */
   directory: string | null;
   driver: SandboxDriver;
-  credentials: Pick<Credentials, 'serve'>;
+  credentials: Pick<Credentials, 'serve' | 'forget'>;
   now(): Date;
   onError(error: unknown): void;
 }
@@ -163,6 +163,7 @@ class FedMirrors {
         );
     } finally {
       await driver.destroy(id);
+      await credentials.forget(id);
       this.feeding = null;
     }
   }

@@ -23,13 +23,14 @@ import {
   createRelay,
   makeTable,
   parkedError,
+  tellHanded,
   type LogConnection,
   type Presence,
 } from '@hangar/messaging';
 import { eventSubjects } from '@hangar/messaging/jetstream';
 import type { SandboxDriver } from '@hangar/sandbox-drivers';
 import { activityObserver, type Activity } from './activity.ts';
-import type { CredentialAsker, CredentialSource } from '@hangar/service-kit';
+import type { CredentialAsker, CredentialSource, HandedCredentials } from '@hangar/service-kit';
 import { createCredentials, type Credentials } from './credentials.ts';
 import { createEnvironmentController, createEnvironments } from './environment.service.ts';
 import { createMirrors, type Mirrors } from './mirrors.ts';
@@ -65,6 +66,7 @@ export interface SandboxesOptions {
   mirrorsDirectory?: string;
   installHarness(name: string, log: (line: string) => void): Promise<string>;
   credentials: CredentialSource;
+  handed: HandedCredentials;
   /** Provider keys of hangar's own environment. */
   machineKeys: Readonly<Record<string, string>>;
   now?(): Date;
@@ -104,6 +106,8 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
     const credentials = createCredentials({
       driver,
       source: this.#options.credentials,
+      handed: this.#options.handed,
+      tellHanded: (sandboxId) => tellHanded(nats, sandboxId),
       machineKeys: this.#options.machineKeys,
       onError,
     });

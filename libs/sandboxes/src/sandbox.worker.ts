@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { HangarError, type Recipe, type SandboxPlace } from '@hangar/contracts';
 import { metaOfEffect, type LeasedEffect } from '@hangar/messaging';
 import type { SandboxDriver, SandboxRef, SandboxSpec } from '@hangar/sandbox-drivers';
-import { createRedactor, redactShapes, type CredentialAsker } from '@hangar/service-kit';
+import { createRedactor, type CredentialAsker } from '@hangar/service-kit';
 import { CHECKOUT_SCRIPT, localRemote, withoutUserinfo } from './checkout.ts';
 import type { Credentials, Holder } from './credentials.ts';
 import { loadRecipe, type Environments } from './environment.service.ts';
@@ -23,7 +23,7 @@ export interface WorkerOptions {
   revealSecrets(asker: CredentialAsker, names: string[]): Promise<Record<string, string>>;
   forgetPresence(sandboxId: string): Promise<void>;
   mirrors: Mirrors;
-  credentials: Pick<Credentials, 'serve'>;
+  credentials: Pick<Credentials, 'serve' | 'handed' | 'forget'>;
   /** How many sandboxes asked for before this one are not over yet [X6]. */
   sandboxesAhead(sandboxId: string): Promise<number>;
   activeMax: number;
@@ -95,6 +95,7 @@ export function createSandboxWorker(options: WorkerOptions): SandboxWorker {
       const id = String(effect.payload['sandbox_id']);
       await driver.destroy(id);
       await options.forgetPresence(id);
+      await options.credentials.forget(id);
       const cause = String(effect.payload['cause']);
       await tell(effect, { type: 'MarkDestroyed', data: { cause } });
     },
@@ -233,7 +234,7 @@ function specOf(
 }
 
 async function checkOut(
-  { driver }: WorkerOptions,
+  { driver, credentials }: WorkerOptions,
   request: SandboxRequest,
   place: { ref: SandboxRef; cwd: string; mirror: string; isSettled: boolean },
   progress: (phase: string, text: string) => Promise<void>,
@@ -255,13 +256,14 @@ async function checkOut(
     throw new StartFailure('cloning', `${withoutUserinfo(repo)} has no branch ${base_branch}`);
   if (done.kind === 'connection_lost' || done.kind === 'sandbox_gone')
     throw new HangarError('unavailable', 'the sandbox went away while cloning');
-  const text = redactShapes(withoutUserinfo(done.output)).slice(-OUTPUT_CHARACTERS_MAX);
+  const redact = createRedactor(await credentials.handed(ref.id));
+  const text = redact(withoutUserinfo(done.output)).slice(-OUTPUT_CHARACTERS_MAX);
   const late = done.kind === 'timed_out' ? ` within ${CLONE_MINUTES_MAX} minutes` : '';
   throw new StartFailure('cloning', `the repository could not be cloned${late}: ${text}`);
 }
 
 async function setUp(
-  { driver, revealSecrets }: WorkerOptions,
+  { driver, credentials, revealSecrets }: WorkerOptions,
   request: SandboxRequest,
   recipe: Recipe,
   ref: SandboxRef,
@@ -272,7 +274,7 @@ async function setUp(
   const { owner, environment, session_id: session } = request;
   const asker = { owner, environment, session };
   const envVars = await secretsOf(revealSecrets, asker, recipe.secrets);
-  const redact = createRedactor(Object.entries(envVars).map(([name, value]) => ({ name, value })));
+  const secrets = Object.entries(envVars).map(([name, value]) => ({ name, value }));
   for (const [index, command] of recipe.setup.entries()) {
     await progress('setup', `running setup ${index + 1} of ${recipe.setup.length}: ${command}`);
     const done = await runCommand(driver, ref, {
@@ -285,6 +287,7 @@ async function setUp(
     if (done.kind === 'exited' && done.code === 0) continue;
     const how = done.kind === 'exited' ? `exit code ${done.code}` : done.kind;
     // Redacted first: what is cut in two is not found any more [Z2].
+    const redact = createRedactor([...secrets, ...(await credentials.handed(ref.id))]);
     const text = redact(done.output).slice(-OUTPUT_CHARACTERS_MAX);
     throw new StartFailure('setup', `setup command ${index + 1} failed (${how}): ${text}`);
   }

@@ -23,6 +23,7 @@ export {
   type CredentialAsker,
   type CredentialWish,
 } from './credential-source.ts';
+export { HANDED_MAX, HandedCredentials } from './handed-credentials.ts';
 export { HangarErrorFilter, validationPipe } from './error-filter.ts';
 export {
   HealthChecks,
@@ -33,6 +34,7 @@ export {
 } from './health.ts';
 export { createLogger, loggerModule, type LoggerOptions } from './logger.ts';
 export { ACCESS_TOKEN_TABLE_SQL } from './postgres/access-token.sql.ts';
+export { HANDED_CREDENTIAL_TABLE_SQL } from './postgres/handed-credential.sql.ts';
 export { SECRET_TABLE_SQL } from './postgres/secret.sql.ts';
 export { invalidBody, toProblem, type Problem } from './problem.ts';
 export { PROVIDER_KEYS, providerKeys, providerVariables } from './provider-variables.ts';
