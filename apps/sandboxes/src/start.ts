@@ -83,7 +83,7 @@ export async function startSandboxes(config: Config, options: StartOptions): Pro
       mirrorsDirectory: join(config.state, 'mirrors'),
       activeMax: config.maxActiveSessions,
       onError: options.onError,
-      credentials: new CredentialSource({
+      source: new CredentialSource({
         store: new SecretStore(log.pool, vault, systemClock),
         command:
           config.credentialCommand === null

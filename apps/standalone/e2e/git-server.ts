@@ -14,12 +14,10 @@ export interface GitServer {
   url(path: string): string;
   /** The certificate, for `GIT_SSL_CAINFO`. */
   certificate: string;
-  /** Passwords that are good now. */
-  readonly accepted: Set<string>;
+  /** Is the password good now? */
+  isGood: (password: string) => boolean;
   /** Each user name and password that came, and whether it was good; oldest first. */
   readonly seen: { path: string; user: string; password: string; isGood: boolean }[];
-  /** Decides about a password that came; a test may let one expire after its first use. */
-  onUse(password: string, service: string): void;
   close(): Promise<void>;
 }
 
@@ -40,9 +38,8 @@ export async function startGitServer(root: string, backend: string): Promise<Git
     host,
     url: (path) => `https://${host}/${path}`,
     certificate,
-    accepted: new Set(),
+    isGood: () => false,
     seen: [],
-    onUse: () => undefined,
     close: async () => {
       const closed = once(server, 'close');
       server.close();
@@ -55,13 +52,12 @@ export async function startGitServer(root: string, backend: string): Promise<Git
     const given = request.headers.authorization?.replace(/^Basic /, '') ?? '';
     const [user = '', ...rest] = Buffer.from(given, 'base64').toString('utf8').split(':');
     const password = rest.join(':');
-    const isGood = git.accepted.has(password);
+    const isGood = git.isGood(password);
     if (given) git.seen.push({ path: url.pathname, user, password, isGood });
     if (!isGood) {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
       return;
     }
-    git.onUse(password, url.searchParams.get('service') ?? url.pathname.split('/').at(-1) ?? '');
     answer(root, backend, url, request, response);
   });
   return git;

@@ -14,7 +14,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { ConnectRouter } from '@connectrpc/connect';
-import { HangarError, type AnyEvent } from '@hangar/contracts';
+import type { AnyEvent } from '@hangar/contracts';
 import {
   causedBy,
   createConsumer,
@@ -30,7 +30,7 @@ import {
 import { eventSubjects } from '@hangar/messaging/jetstream';
 import type { SandboxDriver } from '@hangar/sandbox-drivers';
 import { activityObserver, type Activity } from './activity.ts';
-import type { CredentialAsker, CredentialSource, HandedCredentials } from '@hangar/service-kit';
+import type { CredentialSource, HandedCredentials } from '@hangar/service-kit';
 import { createCredentials, type Credentials } from './credentials.ts';
 import { createEnvironmentController, createEnvironments } from './environment.service.ts';
 import { createMirrors, type Mirrors } from './mirrors.ts';
@@ -65,7 +65,7 @@ export interface SandboxesOptions {
   /** Where copies of remotes are kept, on the file system of the sandboxes; without it, none are. */
   mirrorsDirectory?: string;
   installHarness(name: string, log: (line: string) => void): Promise<string>;
-  credentials: CredentialSource;
+  source: CredentialSource;
   handed: HandedCredentials;
   /** Provider keys of hangar's own environment. */
   machineKeys: Readonly<Record<string, string>>;
@@ -95,7 +95,7 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    const { log, driver, instance, ttlMinutes, onError } = this.#options;
+    const { log, driver, source, instance, ttlMinutes, onError } = this.#options;
     const { pool, nats, wake } = log;
     const now = this.#options.now ?? (() => new Date());
     await makeTable(pool, SANDBOX_INDEX_TABLE);
@@ -104,12 +104,8 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
     const sandboxes = createSandboxes(pool, store);
     const environments = createEnvironments(pool, store);
     const credentials = createCredentials({
-      driver,
-      source: this.#options.credentials,
-      handed: this.#options.handed,
+      ...this.#options,
       tellHanded: (sandboxId) => tellHanded(nats, sandboxId),
-      machineKeys: this.#options.machineKeys,
-      onError,
     });
     this.#credentials = credentials;
     const mirrors = createMirrors({
@@ -120,14 +116,13 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
       onError,
     });
     this.#mirrors = mirrors;
+    const parts = { sandboxes, environments };
     const worker = createSandboxWorker({
       ...this.#options,
+      ...parts,
       now,
-      sandboxes,
-      environments,
       forgetPresence: presence.forget,
-      revealSecrets: (asker: CredentialAsker, names: string[]) =>
-        this.#options.credentials.reveal(asker, names),
+      revealSecrets: (asker, names) => source.reveal(asker, names),
       credentials,
       mirrors,
       sandboxesAhead: (id) => sandboxesAhead(pool, id),
@@ -180,12 +175,7 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
         ttlMinutes,
         isOwn: mirrors.isFeeding,
         // Also those that were there before this process was.
-        onFound: (ref) =>
-          credentials.serve(ref, async () => {
-            const { state } = await sandboxes.load(ref.id);
-            if (!state) throw new HangarError('not_found', `nobody knows the sandbox ${ref.id}`);
-            return holderOf({ environments }, state.request);
-          }),
+        onFound: (ref) => credentials.serve(ref, () => holderOf(parts, ref.id)),
         now,
         onError,
       }),

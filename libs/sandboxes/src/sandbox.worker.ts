@@ -155,7 +155,7 @@ async function provision(
   const ref = await driver
     .create(spec, signal)
     .catch((error: unknown) => clearStopped(driver, request.sandbox_id, error));
-  options.credentials.serve(ref, () => holderOf(options, request));
+  options.credentials.serve(ref, () => holderOf(options, request.sandbox_id));
   const status = await driver.get(request.sandbox_id);
   if (status?.phase !== 'ready')
     throw new HangarError('unavailable', 'the sandbox ended right after it was started');
@@ -184,9 +184,12 @@ async function provision(
 
 /** For whom a sandbox of a session asks, and what its environment names now. */
 export async function holderOf(
-  { environments }: Pick<WorkerOptions, 'environments'>,
-  { owner, environment, session_id }: SandboxRequest,
+  { sandboxes, environments }: Pick<WorkerOptions, 'sandboxes' | 'environments'>,
+  sandboxId: string,
 ): Promise<Holder> {
+  const { state } = await sandboxes.load(sandboxId);
+  if (!state) throw new HangarError('not_found', `nobody knows the sandbox ${sandboxId}`);
+  const { owner, environment, session_id } = state.request;
   const { recipe } = await loadRecipe(environments, owner, environment);
   return { asker: { owner, environment, session: session_id }, recipe };
 }

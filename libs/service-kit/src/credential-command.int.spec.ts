@@ -63,7 +63,11 @@ describe('HANGAR_CREDENTIAL_COMMAND', () => {
     ['both', `echo '{"value":"a","password":"b"}'`, /is not/],
     ['a wrong time', `echo '{"value":"a","expires_at":"soon"}'`, /expires_at/],
     ['two lines as a password', String.raw`printf '{"password":"a\\nb"}'`, /is not/],
-    ['an exit code', 'echo why ghp_0123456789012345678901 >&2; exit 3', /exit code 3: why \[redacted\]/],
+    [
+      'an exit code',
+      'echo why ghp_0123456789012345678901 >&2; exit 3',
+      /exit code 3: why \[redacted\]/,
+    ],
     ['too much', 'head -c 70000 /dev/zero', /more than 65536 bytes/],
   ])('%s is told in the log, without its output, and refused', async (_what, script, reason) => {
     const ask = await command(script);

@@ -7,6 +7,8 @@ import { CodexProtocol } from './codex.protocol.ts';
 
 const KEY = 'OPENAI_API_KEY';
 const KEY_REFRESH_MILLISECONDS = 300_000;
+/** As long as hangar may take to answer; by itself Codex waits 5 s. */
+const KEY_WAIT_MILLISECONDS = 60_000;
 const OPENAI_URL = 'https://api.openai.com/v1';
 
 export const codexAdapter: HarnessAdapter = {
@@ -78,6 +80,7 @@ function configuration(turn: TurnSpec): string {
           '[model_providers.hangar.auth]',
           'command = "sh"',
           `args = ["-c", ${quoted(keyCommand)}]`,
+          `timeout_ms = ${KEY_WAIT_MILLISECONDS}`,
           `refresh_interval_ms = ${KEY_REFRESH_MILLISECONDS}`,
         ]),
     `[projects.${quoted(turn.cwd)}]`,
