@@ -7,7 +7,9 @@ import type { Terminal } from './terminal.ts';
 export type FlagSpec =
   | TextFlag
   | { kind: 'switch'; help: string; short?: string }
-  | { kind: 'count'; value: string; help: string; min: number; max: number; required?: true };
+  | { kind: 'count'; value: string; help: string; min: number; max: number; required?: true }
+  /** May be given again and again. */
+  | { kind: 'list'; value: string; help: string };
 
 interface TextFlag {
   kind: 'text';
@@ -18,17 +20,25 @@ interface TextFlag {
   choices?: readonly string[];
 }
 
+/** One value of a list flag; `place` orders those of several flags as they were typed. */
+export interface Listed {
+  text: string;
+  place: number;
+}
+
 export type FlagSpecs = Record<string, FlagSpec>;
 
 type ValueOf<F extends FlagSpec> = F extends { kind: 'switch' }
   ? boolean
-  : F extends { kind: 'count'; required: true }
-    ? number
-    : F extends { kind: 'count' }
-      ? number | undefined
-      : F extends { required: true }
-        ? string
-        : string | undefined;
+  : F extends { kind: 'list' }
+    ? Listed[]
+    : F extends { kind: 'count'; required: true }
+      ? number
+      : F extends { kind: 'count' }
+        ? number | undefined
+        : F extends { required: true }
+          ? string
+          : string | undefined;
 
 export type Flags<F extends FlagSpecs> = { [K in keyof F]: ValueOf<F[K]> };
 

@@ -2,8 +2,8 @@ import type { ErrorCode } from '@hangar/contracts';
 
 /**
  * What scripts can rely on. `stopped` is a command that ended without an
- * outcome although nothing failed: wrong usage, a question answered with no, Ctrl-C, or a wait
- * whose time ran out.
+ * outcome although nothing failed: wrong usage, a question answered with no, Ctrl-C, a wait whose
+ * time ran out or whose turn waits on an answer.
  */
 export const EXIT = { ok: 0, failed: 1, stopped: 2, authenticate: 4 } as const;
 

@@ -1,22 +1,21 @@
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import type { CommandDefinition, FlagSpec } from './command.ts';
+import type { CommandDefinition, FlagSpec, Listed } from './command.ts';
 import { allCommands } from './commands/all-commands.ts';
 import { kebab } from './names.ts';
-
-/** A wait without a number: long enough for any turn, and bounded. */
-export const WAIT_SECONDS_DEFAULT = 3600;
-export const WAIT_SECONDS_LIMIT = 7 * 24 * 3600;
+import { WAIT_SECONDS_DEFAULT, WAIT_SECONDS_LIMIT } from './wait/wait-seconds.ts';
 
 /** What was typed, checked for its form. */
 export interface Invocation {
   definition: CommandDefinition;
   args: Record<string, string | string[] | undefined>;
-  flags: Record<string, string | number | boolean | undefined>;
+  flags: Record<string, FlagValue>;
   json: boolean;
   url: string | undefined;
   tokenFile: string | undefined;
   waitSeconds: number | null;
 }
+
+type FlagValue = string | number | boolean | Listed[] | undefined;
 
 export interface ProgramOptions {
   writeOut(text: string): void;
@@ -100,8 +99,14 @@ function leaf(definition: CommandDefinition, name: string, options: ProgramOptio
     const word = `${shout(key)}${spec.variadic ? '...' : ''}`;
     command.addArgument(new Argument(spec.optional ? `[${word}]` : `<${word}>`, spec.help));
   }
+  let place = 0;
+  const list = (text: string, before: Listed[] = []): Listed[] => [
+    ...before,
+    { text, place: (place += 1) },
+  ];
   for (const [key, spec] of Object.entries(definition.flags)) {
-    command.addOption(optionOf(kebab(key), spec));
+    const option = optionOf(kebab(key), spec);
+    command.addOption(spec.kind === 'list' ? option.argParser(list) : option);
   }
   if (definition.waits) addWait(command);
   command.option('--json', 'print the object that docs/formats/cli-json.md describes');
@@ -131,6 +136,7 @@ function optionOf(name: string, spec: FlagSpec): Option {
   const short = 'short' in spec && spec.short ? `-${spec.short}, ` : '';
   if (spec.kind === 'switch') return new Option(`${short}--${name}`, spec.help);
   const option = new Option(`${short}--${name} <${spec.value}>`, spec.help);
+  if (spec.kind === 'list') return option;
   if (spec.kind === 'count') option.argParser(wholeNumber(spec));
   else if (spec.choices) option.choices([...spec.choices]);
   if (spec.required) option.makeOptionMandatory();
@@ -145,7 +151,7 @@ const wholeNumber =
     throw new InvalidArgumentError(`Use a whole number from ${min} to ${max}.`);
   };
 
-type Typed = Record<string, string | number | boolean | undefined>;
+type Typed = Record<string, FlagValue>;
 
 function invocationOf(definition: CommandDefinition, values: unknown[], typed: Typed): Invocation {
   const args = Object.fromEntries(
@@ -154,7 +160,11 @@ function invocationOf(definition: CommandDefinition, values: unknown[], typed: T
   const flags = Object.fromEntries(
     Object.entries(definition.flags).map(([key, spec]) => [
       key,
-      spec.kind === 'switch' ? typed[key] === true : typed[key],
+      spec.kind === 'switch'
+        ? typed[key] === true
+        : spec.kind === 'list'
+          ? (typed[key] ?? [])
+          : typed[key],
     ]),
   );
   const seconds = typed['waitSeconds'];
@@ -187,7 +197,8 @@ Environment variables:
 Exit codes:
   0  done
   1  failed: refused by the server, out of reach, or the turn that was waited for failed
-  2  no outcome, nothing failed: wrong usage, not confirmed, Ctrl-C, or --wait ran out of time
+  2  no outcome, nothing failed: wrong usage, not confirmed, Ctrl-C, --wait ran out of time, or the
+     turn that was waited for waits on your answer
   4  not authenticated: the token is missing, unknown, or lacks a scope
 
   "session exec" ends with the exit code of the command it ran.`;

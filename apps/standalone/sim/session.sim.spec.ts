@@ -23,7 +23,14 @@ describe('any schedule of deliveries, faults, deadlines and people', () => {
     const seen = new Set<string>();
     const failed = seeds.find((seed) => {
       const outcome = runSeed(seed);
-      for (const { event } of outcome.world.log.all) seen.add(event.type);
+      for (const { event } of outcome.world.log.all) {
+        seen.add(event.type);
+        if (event.type === 'TurnRequested' && event.data.answered)
+          seen.add('a turn with an answer');
+      }
+      if (outcome.world.gifts.length) seen.add('a message in a running turn');
+      if (outcome.world.taken.length) seen.add('an answer in a running turn');
+      if (outcome.world.givenUp.size) seen.add('an ask that was given up');
       return outcome.failure !== null;
     });
     expect(failed === undefined ? '' : explain(failed)).toBe('');
@@ -48,6 +55,19 @@ const REACHED = [
   'CheckpointRestoreFailed',
   'MessageTakenBack',
   'MessageFailed',
+  'SteerRequested',
+  'TakeBackRequested',
+  'MessageReturned',
+  'RunWithdrawRequested',
+  'RunMessageReturned',
+  'a message in a running turn',
+  'RunAskClosed',
+  'RunAnswerGiven',
+  'an answer in a running turn',
+  'an ask that was given up',
+  'CardAnswered',
+  'RunDeferRequested',
+  'a turn with an answer',
   'RunCancelRequested',
   'RunFailed',
   'SessionArchived',

@@ -1,6 +1,6 @@
 import { HangarError } from '@hangar/contracts';
-import { heldSandbox, turnOf, type Session } from '../../../libs/sessions/src/session.ts';
-import type { SessionCommand } from '../../../libs/sessions/src/session.commands.ts';
+import { heldSandbox, isAsk, turnOf, type Session } from '../../../libs/sessions/src/session.ts';
+import type { CommandOf, SessionCommand } from '../../../libs/sessions/src/session.commands.ts';
 import {
   RELEASE_DEADLINE_MINUTES,
   wantedTimers,
@@ -8,7 +8,8 @@ import {
   type WantedTimer,
 } from '../../../libs/sessions/src/session.timers.ts';
 import { SESSION_ID, SimFailure, type Consumer, type SimWorld } from './sim-world.ts';
-import { isOpenTurn, makeUnit, stepTask, stopComputer, type Random } from './sim-workers.ts';
+import { isOpenTurn, makeUnit } from './sim-run.ts';
+import { stepTask, stopComputer, type Random } from './sim-workers.ts';
 
 /** Something that may happen next. Its label names it in a trace, and when a trace is replayed. */
 export interface Action {
@@ -142,12 +143,17 @@ export function chaosActions(world: SimWorld, mayEnd: boolean): Action[] {
     { label: 'redeliver', weight: 3, run: redeliver },
     { label: 'stale', weight: 2, run: stale },
     ...(mayEnd ? [...PEOPLE, ...ENDINGS] : PEOPLE).map(([verb, weight, command]) => ({
-      label: `person ${verb}`,
+      ...person(verb, command),
       weight,
-      run: (w: SimWorld, random: Random) => ask(w, command(w, random)),
     })),
     { label: 'person exec', weight: 3, run: exec },
   ];
+  const { attention, queue, phase } = world.session();
+  // People answer what they are asked, speak into a running turn, and change their minds.
+  if (attention.some(isAsk)) actions.push({ ...person('answer', answer), weight: 14 });
+  if (phase.state === 'ACTIVE' && phase.step === 'running')
+    actions.push({ ...person('steer', steer), weight: 6 });
+  if (queue.some((m) => m.offered)) actions.push({ ...person('take back', takeBack), weight: 6 });
   for (const computer of world.computers.values())
     if (computer.isAlive)
       actions.push({
@@ -170,11 +176,16 @@ function expire(world: SimWorld, sandboxId: string, random: Random): void {
   world.execute('sandbox', sandboxId, { type: 'ExpireSandbox', now: world.now(), data });
 }
 
+const person = (verb: string, command: Ask): Omit<Action, 'weight'> => ({
+  label: `person ${verb}`,
+  run: (w, random) => ask(w, command(w, random)),
+});
+
 type Ask = (world: SimWorld, random: Random) => SessionCommand;
 
-const MODES = ['auto', 'queue', 'interrupt'] as const;
+const MODES = ['auto', 'auto', 'steer', 'queue', 'interrupt'] as const;
 
-function send(world: SimWorld, random: Random): SessionCommand {
+function send(world: SimWorld, random: Random): CommandOf<'SendMessage'> {
   const known = world.messages.at(Math.floor(random() * world.messages.length));
   const isAgain = known !== undefined && random() < 0.15;
   const message_id = isAgain
@@ -185,8 +196,32 @@ function send(world: SimWorld, random: Random): SessionCommand {
   return {
     type: 'SendMessage',
     now: world.now(),
-    data: { message_id, text: 'do it', mode, steers: false },
+    data: { message_id, text: 'do it', mode, steers: random() < 0.8 },
   };
+}
+
+const steer: Ask = (world, random) => {
+  const command = send(world, random);
+  return { ...command, data: { ...command.data, mode: 'steer', steers: true } };
+};
+
+/** Mostly a card that waits; now and then one that is closed. */
+function answer(world: SimWorld, random: Random): SessionCommand {
+  const s = world.session();
+  const open = s.attention.filter(isAsk);
+  const card = open[Math.floor(random() * open.length)];
+  const card_id = (random() < 0.1 ? undefined : card?.id) ?? s.closed.at(-1)?.card_id ?? 'card-0';
+  const answers =
+    card?.asked.questions.map(({ id }) => ({ question_id: id, text: 'like this' })) ?? [];
+  const data = { card_id, answer: { verdict: 'allow', answers, reason: '' }, answered_by: 'ada' };
+  return { type: 'AnswerCard', now: world.now(), data };
+}
+
+/** One of the newest ones, most of the time: those are where it is close. */
+function takeBack(world: SimWorld, random: Random): SessionCommand {
+  const ids = random() < 0.7 ? world.messages.slice(-2) : world.messages;
+  const message_id = ids[Math.floor(random() * ids.length)] ?? 'msg-0';
+  return { type: 'TakeBackMessage', now: world.now(), data: { message_id } };
 }
 
 const plain =
@@ -211,15 +246,8 @@ const PEOPLE: [string, number, Ask][] = [
       data: { idle_minutes: random() < 0.3 ? 0 : 30 },
     }),
   ],
-  [
-    'take back',
-    2,
-    (w, random) => ({
-      type: 'TakeBackMessage',
-      now: w.now(),
-      data: { message_id: w.messages.at(Math.floor(random() * w.messages.length)) ?? 'msg-0' },
-    }),
-  ],
+  ['take back', 4, takeBack],
+  ['answer', 1, answer],
 ];
 
 const ENDINGS: typeof PEOPLE = [
@@ -316,6 +344,27 @@ function stale(world: SimWorld, random: Random): void {
               is_silent: false,
             },
           },
+          {
+            type: 'RaiseAsk',
+            now,
+            data: {
+              run_id: turn.run_id,
+              turn: turn.number,
+              ask: { id: 'stale', kind: 'question', questions: [] },
+            },
+          },
+          ...s.queue.flatMap(({ message_id }): SessionCommand[] => {
+            const data = { run_id: turn.run_id, turn: turn.number, message_id };
+            return [
+              { type: 'NoteDelivery', now, data },
+              { type: 'ReturnMessage', now, data },
+            ];
+          }),
+          ...s.attention.filter(isAsk).map(({ asked }): SessionCommand => ({
+            type: 'CloseAsk',
+            now,
+            data: { run_id: turn.run_id, turn: turn.number, ask_id: asked.id },
+          })),
         ] satisfies SessionCommand[])
       : []),
   ];

@@ -1,5 +1,14 @@
-import type { SessionEvent } from '@hangar/contracts';
-import { heldSandbox, partNumber, type Session } from '../../../libs/sessions/src/session.ts';
+import { deriveId, type SessionEvent } from '@hangar/contracts';
+import { decide } from '../../../libs/sessions/src/session.decider.ts';
+import { waitsOnPerson } from '../../../libs/sessions/src/session.timers.ts';
+import {
+  heldSandbox,
+  isAsk,
+  partNumber,
+  turnOf,
+  type AskCard,
+  type Session,
+} from '../../../libs/sessions/src/session.ts';
 import type { Recorded } from './sim-log.ts';
 import { SESSION_ID, SimFailure, type SimWorld } from './sim-world.ts';
 
@@ -14,12 +23,18 @@ export function checkAlways(records: Recorded[], world: SimWorld): void {
   if (!s.state_reason.trim()) throw new SimFailure(`(f) ${s.phase.state} without a reason`);
   checkCards(s);
   for (const { event, version } of ofSession) {
+    if (event.type === 'TurnFinished') noteLost(world, event.data);
     if (event.type === 'CheckpointRecorded') checkEpoch(world, s, event.data.checkpoint_id);
     if (event.type === 'CheckpointsDropped' && event.data.reason === 'late')
       checkNotWanted(world, s, event.data.checkpoint_ids);
     if (event.type === 'SessionResumed') checkTruth(world, version, event.data.checkpoint_id);
     else if (event.type === 'SessionStarted') checkTruth(world, version, '');
   }
+}
+
+function noteLost(world: SimWorld, { run_id, turn }: { run_id: string; turn: number }): void {
+  const place = world.log.state('run', run_id)?.request.place;
+  if (!world.computers.get(place?.sandbox_id ?? '')?.isAlive) world.lostTurns.add(turn);
 }
 
 /** (c) What came late but holds work that is nowhere else is not thrown away while it still fits. */
@@ -61,6 +76,22 @@ function checkCards(s: Session): void {
   if (has('limit') && !heldSandbox(s)) throw new SimFailure('(f) a card about no sandbox');
   if ((state === 'ARCHIVED' || state === 'DELETED') && ids.length)
     throw new SimFailure(`(f) ${state} with an open card`);
+  for (const card of s.attention.filter(isAsk)) checkAnswerable(s, card);
+}
+
+/** [A2] A card waits only where somebody waits for its answer, and where it can be given. */
+function checkAnswerable(s: Session, { id, turn, asked }: AskCard): void {
+  const { phase } = s;
+  const isWaiting = phase.state === 'ACTIVE' && phase.turn === turn && phase.step !== 'cancelling';
+  const isDeferred = s.turns.at(-1)?.number === turn && turnOf(s, turn)?.outcome === 'deferred';
+  if (!isWaiting && !isDeferred)
+    throw new SimFailure(`(h) ${id} of turn ${turn} waits in ${phase.state} for nobody`);
+  const answers = asked.questions.map((q) => ({ question_id: q.id, text: 'x' }));
+  const answer = { verdict: 'allow', answers, reason: '' };
+  const data = { card_id: id, answer, answered_by: 'ada' };
+  const now = '2030-01-01T00:00:00.000Z';
+  if (!decide(s, { type: 'AnswerCard', now, data }).some((e) => e.type === 'CardAnswered'))
+    throw new SimFailure(`(h) ${id} cannot be answered in ${phase.state}`);
 }
 
 /** [R2] Work that was there and is not there after a resume was spoken of. */
@@ -108,6 +139,7 @@ export function checkAtRest(world: SimWorld): void {
   checkRestState(s);
   checkLimit(s, story);
   checkMessages(world, s, story);
+  checkAnswers(world, s, story);
   checkTurnOutcomes(story);
   checkComputers(world, s);
   for (const stream of world.log.streams.keys()) {
@@ -121,8 +153,12 @@ export function checkAtRest(world: SimWorld): void {
 export const isKept = (s: Session): boolean =>
   s.idle_minutes === 0 || s.attention.some((c) => c.kind === 'limit');
 
+/** Kept up by a person, a turn may wait on a person in its sandbox for as long as it takes. */
+export const isWaitingUp = (s: Session): boolean => s.idle_minutes === 0 && waitsOnPerson(s);
+
 function checkRestState(s: Session): void {
   const { state } = s.phase;
+  if (isWaitingUp(s)) return;
   if (['STARTING', 'RESUMING', 'ACTIVE', 'SUSPENDING'].includes(state))
     throw new SimFailure(`(a) stuck in ${state}: ${s.state_reason}`);
   if ((state === 'IDLE' || (state === 'INTERRUPTED' && heldSandbox(s))) && !isKept(s))
@@ -169,10 +205,40 @@ function checkMessages(world: SimWorld, s: Session, story: SessionEvent[]): void
       (n, t) => n + (t.type === 'TurnRequested' ? (world.starts.get(t.data.run_id) ?? 0) : 0),
       0,
     );
-    if (fates[0]?.type === 'MessageTakenBack' && turns.length)
+    const gifts = world.gifts.filter((g) => g.message_id === id);
+    // An agent that went away with its sandbox has nothing any more.
+    const had = gifts.filter((g) => !world.lostTurns.has(g.turn)).length + starts;
+    if (had > 1) throw new SimFailure(`(b) ${id} was given to the agent twice`);
+    if (fates[0]?.type === 'MessageTakenBack' && (turns.length || had))
       throw new SimFailure(`(b) ${id} was taken back and given to the agent`);
-    if (fates[0]?.type === 'MessageDelivered' && starts !== 1)
+    if (fates[0]?.type === 'MessageDelivered' && gifts.length + starts === 0)
       throw new SimFailure(`(b) ${id} is said to be delivered and no run had it`);
+    if (waits && had) throw new SimFailure(`(b) ${id} waits, and the agent has it`);
+  }
+}
+
+/** [A2] An answer reaches the agent once, unless what waited for it is over. */
+function checkAnswers(world: SimWorld, s: Session, story: SessionEvent[]): void {
+  const seen = new Set<string>();
+  for (const e of story) {
+    if (e.type !== 'CardAnswered') continue;
+    const { card_id, run_id, ask_id, turn } = e.data;
+    if (seen.has(card_id)) throw new SimFailure(`(h) ${card_id} was answered twice`);
+    seen.add(card_id);
+    const key = `${run_id} ${ask_id}`;
+    const message = deriveId('msg', s.id, 'answer', card_id);
+    const passed = story.filter((x) => x.type === 'TurnRequested' && x.data.message_id === message);
+    const times = world.taken.filter((t) => t === key).length + passed.length;
+    if (times > 1) throw new SimFailure(`(h) the answer to ${card_id} reached the agent twice`);
+    if (times === 1) continue;
+    const isOnItsWay = story.some(
+      (x) => x.type === 'MessageQueued' && x.data.message_id === message,
+    );
+    const outcome = turnOf(s, turn)?.outcome;
+    const isOver = outcome !== 'deferred' && outcome !== 'succeeded' && outcome !== null;
+    const isCancelled = story.some((x) => x.type === 'TurnCancelRequested' && x.data.turn === turn);
+    if (!isOnItsWay && !isOver && !isCancelled && !world.givenUp.has(key))
+      throw new SimFailure(`(h) the answer to ${card_id} was lost: turn ${turn} ${outcome}`);
   }
 }
 
@@ -206,7 +272,7 @@ function checkComputers(world: SimWorld, s: Session): void {
     if (computer.isAlive && computer.id !== held && !isGoing)
       throw new SimFailure(`${computer.id} is alive and nobody's`);
     for (const [id, p] of computer.processes)
-      if (p.isRunning && computer.isAlive && !isGoing) {
+      if (p.isRunning && computer.isAlive && !isGoing && !isWaitingUp(s)) {
         const run = world.log.state('run', id);
         if (!world.tasks.has(`run:${id}`) || run?.cancelling === null)
           throw new SimFailure(`(b) ${id} is at work and nobody told it to stop`);

@@ -7,7 +7,7 @@ import {
   nextTimerMs,
   type Action,
 } from './sim-actions.ts';
-import { checkAlways, checkAtRest, isKept } from './sim-properties.ts';
+import { checkAlways, checkAtRest, isKept, isWaitingUp } from './sim-properties.ts';
 import { SESSION_ID, SimFailure, SimWorld } from './sim-world.ts';
 
 /** What happened, and the numbers it drew: enough to let it happen again. */
@@ -152,6 +152,7 @@ function isAtRest(world: SimWorld): boolean {
   if (finiteTasks(world).length) return false;
   const s = world.session();
   if (s.checkpointing) return false;
+  if (isWaitingUp(s)) return true;
   return ['IDLE', 'INTERRUPTED', 'SUSPENDED', 'FAILED', 'ARCHIVED', 'DELETED'].includes(
     s.phase.state,
   );

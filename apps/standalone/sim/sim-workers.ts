@@ -1,5 +1,4 @@
 import type { Continuity, SandboxPlace } from '@hangar/contracts';
-import { partNumber, turnOf } from '../../../libs/sessions/src/session.ts';
 import {
   SANDBOX_TTL_MINUTES,
   SimFailure,
@@ -7,6 +6,7 @@ import {
   type SimWorld,
   type Task,
 } from './sim-world.ts';
+import { run } from './sim-run.ts';
 
 export type Random = () => number;
 
@@ -26,11 +26,11 @@ const place = (sandboxId: string): SandboxPlace => ({
 /** One step of a worker; now and then it hangs, is slow, or starts over after a crash. */
 export function stepTask(world: SimWorld, task: Task, random: Random): void {
   const chance = (p: number): boolean => random() < p * world.faults;
-  if (task.kind !== 'notice' && task.kind !== 'cancel' && task.kind !== 'drop') {
+  if (task.kind !== 'notice' && task.kind !== 'nudge' && task.kind !== 'drop') {
     if (chance(0.02)) return void (task.wakeMs = Infinity);
     if (chance(0.06))
       return void (task.wakeMs = world.nowMs + random() * SLOW_MINUTES_MAX * MINUTE_MS);
-    if (chance(0.03)) task.step = 0;
+    if (chance(0.03)) task.step = task.read = 0;
   }
   const isDone = WORKERS[task.kind](world, task, chance);
   if (isDone) world.tasks.delete(task.key);
@@ -58,8 +58,8 @@ const WORKERS: Record<Task['kind'], Worker> = {
     });
     return true;
   },
-  /** The signal reaches the process: a hanging one answers, or is killed. */
-  cancel(world, task) {
+  /** The word reaches the run: one that waits or hangs looks at its log, or is killed. */
+  nudge(world, task) {
     const run = world.tasks.get(`run:${task.id}`);
     if (run) run.wakeMs = world.nowMs;
     return true;
@@ -213,99 +213,3 @@ const continuity = (losses: Continuity['losses']): Continuity => {
     losses,
   };
 };
-
-function run(world: SimWorld, task: Task, chance: (p: number) => boolean): boolean {
-  const now = world.now();
-  const state = world.log.state('run', task.id);
-  if (!state) return true;
-  const { turn } = state.request;
-  const computer = world.computers.get(state.request.place.sandbox_id);
-  const fail = (code: string, reason: string): boolean => {
-    const data = { code, reason, sandbox_gone: code === 'sandbox_gone' };
-    world.execute('run', task.id, { type: 'FailRun', now, data });
-    return true;
-  };
-  const finish = (outcome: string): boolean => {
-    const process = computer?.processes.get(task.id);
-    if (process) process.isRunning = false;
-    world.execute('run', task.id, {
-      type: 'FinishRun',
-      now,
-      data: {
-        outcome,
-        summary: `${outcome}`,
-        usage: { input_tokens: 1, output_tokens: 1, cached_tokens: 0 },
-        harness_session: 'conversation-1',
-        conversation: 'native',
-        ...(outcome === 'succeeded' ? { exit_code: 0 } : { error: `it ${outcome}` }),
-      },
-    });
-    return true;
-  };
-  if (state.status === 'ended') return true;
-  if (!computer?.isAlive) return fail('sandbox_gone', 'the sandbox is gone');
-  if (state.cancelling !== null) return finish('cancelled');
-  const process = computer.processes.get(task.id);
-  if (!process) {
-    if (chance(0.04)) return fail('not_started', 'the harness is not installed');
-    return startProcess(world, computer, task.id, turn)
-      ? started(world, task)
-      : fail('vanished', 'a later run is here');
-  }
-  if (!process.isRunning) return fail('vanished', 'the process is gone');
-  if (chance(0.05)) {
-    process.isRunning = false;
-    return fail('vanished', 'the process was killed');
-  }
-  if (state.status === 'requested') return started(world, task);
-  if (!state.delivered && !chance(0.3)) {
-    world.execute('run', task.id, { type: 'MarkDelivered', now, data: {} });
-    return false;
-  }
-  const isOpen = isOpenTurn(world, turn);
-  makeUnit(world, computer, isOpen);
-  if (isOpen) world.turnOfUnit.set(world.unitsMade, turn);
-  if (chance(0.5) || task.step < 3) return false;
-  return finish(chance(0.15) ? 'failed' : chance(0.05) ? 'timed_out' : 'succeeded');
-}
-
-function started(world: SimWorld, task: Task): false {
-  const data = { conversation: 'native' };
-  world.execute('run', task.id, { type: 'MarkStarted', now: world.now(), data });
-  return false;
-}
-
-export function isOpenTurn(world: SimWorld, turn: number): boolean {
-  const { phase } = world.session();
-  return phase.state === 'ACTIVE' && phase.turn === turn && phase.step !== 'ended';
-}
-
-export function makeUnit(world: SimWorld, computer: Computer, isPromised: boolean): void {
-  world.unitsMade += 1;
-  computer.tree.add(world.unitsMade);
-  computer.made.add(world.unitsMade);
-  if (!isPromised) computer.stray.add(world.unitsMade);
-}
-
-/**
- * What the sandbox itself guarantees: the start of a run stops any other, and an older run does
- * not start after a newer one. What the log has to guarantee is checked: a run starts once, and
- * no other sandbox of the session has a process whose turn is open [M5].
- */
-function startProcess(world: SimWorld, computer: Computer, runId: string, turn: number): boolean {
-  const numbers = [...computer.processes.keys()].map((id) => partNumber(id));
-  if (numbers.some((n) => n > partNumber(runId))) return false;
-  for (const other of computer.processes.values()) other.isRunning = false;
-  for (const other of world.computers.values())
-    for (const [id, p] of other.processes)
-      if (other !== computer && p.isRunning && isOpenTurn(world, p.turn))
-        throw new SimFailure(`(b) ${runId} started while ${id} was at work in ${other.id}`);
-  const starts = (world.starts.get(runId) ?? 0) + 1;
-  world.starts.set(runId, starts);
-  if (starts > 1) throw new SimFailure(`(b) ${runId} started twice`);
-  const messageId = turnOf(world.session(), turn)?.message_id;
-  const sameMessage = world.session().turns.filter((t) => t.message_id === messageId);
-  if (sameMessage.length > 1) throw new SimFailure(`(b) ${messageId} was given to two turns`);
-  computer.processes.set(runId, { turn, isRunning: true });
-  return true;
-}

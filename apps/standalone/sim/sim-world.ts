@@ -1,5 +1,6 @@
 import type { AnyEvent } from '@hangar/contracts';
 import { checkpointPolicy } from '../../../libs/checkpoints/src/checkpoint.policy.ts';
+import type { RunCommand } from '../../../libs/runs/src/run.decider.ts';
 import { runPolicy } from '../../../libs/runs/src/run.policy.ts';
 import { sandboxPolicy } from '../../../libs/sandboxes/src/sandbox.policy.ts';
 import { sessionPolicy } from '../../../libs/sessions/src/session.policy.ts';
@@ -19,8 +20,26 @@ export interface Computer {
   made: Set<number>;
   /** Made by a run after its turn had been cut: nobody was promised that. */
   stray: Set<number>;
-  /** Processes by run, with the turn they are of. */
-  processes: Map<string, { turn: number; isRunning: boolean }>;
+  /** By run. */
+  processes: Map<string, Process>;
+}
+
+/** What an agent printed, as the command that puts it on record. */
+export type Line = { type: RunCommand['type']; data: object };
+
+/** An agent at work: what it really has, whatever the log says of it. */
+export interface Process {
+  turn: number;
+  isRunning: boolean;
+  /** Everything it printed; a service that crashed reads it again from the first line. */
+  output: Line[];
+  hasPrompt: boolean;
+  /** Messages for the running turn: those it was told of, and those of them that are settled. */
+  told: Set<string>;
+  settled: Set<string>;
+  /** Asks that wait for an answer. */
+  asks: Set<string>;
+  asked: number;
 }
 
 export interface Content {
@@ -32,11 +51,13 @@ export interface Content {
 /** A piece of outside work: durable, done at least once, step by step. */
 export interface Task {
   key: string;
-  kind: 'provision' | 'destroy' | 'capture' | 'restore' | 'drop' | 'run' | 'notice' | 'cancel';
+  kind: 'provision' | 'destroy' | 'capture' | 'restore' | 'drop' | 'run' | 'notice' | 'nudge';
   id: string;
   epoch: number;
   step: number;
-  /** Nothing happens before; Infinity: it hangs. */
+  /** Lines of the process's output that were put on record since the service started. */
+  read: number;
+  /** Nothing happens before; Infinity: it hangs, or waits for somebody to speak. */
   wakeMs: number;
 }
 
@@ -57,6 +78,16 @@ export class SimWorld {
   /** Process starts by run, and what each message was given to. */
   readonly starts = new Map<string, number>();
   readonly messages: string[] = [];
+  /** Messages that an agent really got while it worked, with its turn. */
+  readonly gifts: { message_id: string; turn: number }[] = [];
+  /** Turns whose computer was gone when they ended. */
+  readonly lostTurns = new Set<number>();
+  /** Answers that an agent really took while it waited for them, by run and ask. */
+  readonly taken: string[] = [];
+  /** Asks that a harness gave up by itself, by run and ask. */
+  readonly givenUp = new Set<string>();
+  /** Asks that the conversation ended on: the next turn may ask again. */
+  readonly pending = new Set<string>();
   nowMs = Date.parse('2030-01-01T00:00:00.000Z');
   private nowText = { ms: 0, text: '' };
   lastExecAt: string | null = null;
@@ -116,7 +147,11 @@ export class SimWorld {
       case 'RunRequested':
         return this.add('run', event.data.run_id, event.data.epoch);
       case 'RunCancelRequested':
-        return this.add('cancel', event.data.run_id, 0);
+      case 'RunSteerRequested':
+      case 'RunWithdrawRequested':
+      case 'RunAnswerGiven':
+      case 'RunDeferRequested':
+        return this.add('nudge', event.data.run_id, 0);
       default:
     }
   }
@@ -124,7 +159,7 @@ export class SimWorld {
   add(kind: Task['kind'], id: string, epoch: number): void {
     const key = kind === 'restore' ? `restore:${id}:${epoch}` : `${kind}:${id}`;
     if (!this.tasks.has(key))
-      this.tasks.set(key, { key, kind, id, epoch, step: 0, wakeMs: this.nowMs });
+      this.tasks.set(key, { key, kind, id, epoch, step: 0, read: 0, wakeMs: this.nowMs });
   }
 
   /** Deliveries that are due, each consumer at its own pace, in the order of each stream. */
@@ -176,6 +211,8 @@ const SHOWN = [
   'checkpoint_ids',
   'turn',
   'message_id',
+  'card_id',
+  'ask_id',
   'mode',
   'reason',
   'outcome',

@@ -20,7 +20,7 @@ import {
   shown,
   type Capture,
 } from './tool-reports.ts';
-import type { CaptureRequest, CheckpointMeta, RestoreRequest } from './tool/contract.ts';
+import type { CaptureRequest, CheckpointMeta, PartEntry, RestoreRequest } from './tool/contract.ts';
 
 export interface CheckpointCaps {
   partBytesMax: number;
@@ -131,9 +131,8 @@ async function capture(
 ): Promise<{ type: 'MarkTaken' | 'MarkSkipped'; data: object }> {
   const { io, store } = options;
   const { session_id, checkpoint_id, place } = request;
-  const bases = await store.bases(session_id);
+  const [bases, caps] = await Promise.all([store.bases(session_id), options.caps(session_id)]);
   const out = `${place.home}/.hangar/checkpoints/${checkpoint_id}`;
-  const caps = await options.caps(session_id);
   const knownBase = bases.flatMap((b) => b.prerequisites);
   const answer = await callTool(
     io,
@@ -212,23 +211,35 @@ async function storeParts(
     conversationDirectories: options.conversationDirectories(harness),
     unpackedBytesMax: UNPACKED_BYTES_MAX,
   };
-  const stored: CheckpointPart[] = [];
-  for (const part of report.parts) {
-    const file = await io.files.get(refOf(place), `${out}/${part.name}`, { signal });
+  // One that fails ends the others: none goes on writing when the next try begins.
+  const failure = new AbortController();
+  const either = AbortSignal.any([signal, failure.signal]);
+  const move = async (part: PartEntry): Promise<CheckpointPart[]> => {
+    const file = await io.files.get(refOf(place), `${out}/${part.name}`, { signal: either });
     if (!file) throw new ToolRefusal('corrupt', `the part ${part.name} was announced but not made`);
     const entry = { name: part.name, size: part.size, sha256: part.sha256 };
     const body: Readable = checkPart(part, file.body, rules);
     if (part.name === 'base.pack') {
-      await store.putBase(session_id, checkpoint_id, entry, report.prerequisites, body, signal);
-      continue;
+      await store.putBase(session_id, checkpoint_id, entry, report.prerequisites, body, either);
+      return [];
     }
-    await sink.put(entry, body, signal);
-    stored.push(entry);
-  }
+    await sink.put(entry, body, either);
+    return [entry];
+  };
+  // There are ten kinds of parts: all at once is not many.
+  const moving = report.parts.map((part) => move(part));
+  const stored = await Promise.all(moving).catch(async (error: unknown) => {
+    failure.abort(error);
+    await Promise.allSettled(moving);
+    throw error;
+  });
   // Whoever lost the lease meanwhile leaves the outcome to the one who has it [M5].
   signal.throwIfAborted();
-  await sink.commit(stored);
+  await sink.commit(stored.flat());
 }
+
+/** `base.pack` is brought when it is missed. */
+const NOT_FOR_RESTORE: ReadonlySet<string> = new Set(['meta.json', 'base.pack', 'changes.json']);
 
 async function restore(
   options: WorkerOptions,
@@ -248,11 +259,14 @@ async function restore(
   const put = async (name: string, body: Readable): Promise<void> => {
     await io.files.put(refOf(place), `${parts}/${name}`, body, { mode: 0o600, signal });
   };
-  for (const part of meta.parts) {
-    if (part.name === 'meta.json' || part.name === 'base.pack' || part.name === 'changes.json')
-      continue;
-    await put(part.name, checkPart(part, await store.open(manifest, part.name), rules));
-  }
+  const wanted = meta.parts.filter(({ name }) => !NOT_FOR_RESTORE.has(name));
+  // All come to their end, so that a next try meets none of them.
+  const moved = await Promise.allSettled(
+    wanted.map(async (part) =>
+      put(part.name, checkPart(part, await store.open(manifest, part.name), rules)),
+    ),
+  );
+  for (const each of moved) if (each.status === 'rejected') throw each.reason;
   const request: RestoreRequest = {
     format: 1,
     work: place.cwd,

@@ -56,6 +56,25 @@ const CASES: Case[] = [
   ],
   ['DELETE /api/sessions/a/queue/msg-1', (c) => c.sessions.takeBack('a', 'msg-1'), null, false],
   [
+    'POST /api/sessions/a/cards/card-1/answer?wait=4',
+    (c) => c.sessions.answer('a', 'card-1', { text: 'yes' }, { waitSeconds: 4 }),
+    { text: 'yes' },
+    false,
+  ],
+  [
+    'PUT /api/sessions/a/permissions',
+    (c) => c.sessions.permissions('a', { mode: 'ask' }),
+    { mode: 'ask' },
+    false,
+  ],
+  [
+    'GET /api/sessions/a/activity?after=2.0.0&limit=5',
+    (c) => c.activity.list('a', { after: '2.0.0', limit: 5 }),
+    null,
+    false,
+  ],
+  ['GET /api/sessions/a/decisions?turn=2', (c) => c.decisions.list('a', { turn: 2 }), null, false],
+  [
     'POST /api/sessions/a/suspend',
     (c) => c.sessions.suspend('a', { force: true }),
     { force: true },
@@ -104,6 +123,7 @@ const CASES: Case[] = [
   ['GET /api/environments', (c) => c.environments.list(), null, false],
   ['GET /api/environments/web', (c) => c.environments.get('web'), null, false],
   ['DELETE /api/environments/web', (c) => c.environments.delete('web'), null, false],
+  ['GET /api/harnesses', (c) => c.harnesses.list(), null, false],
   ['GET /api/limits?environment=web', (c) => c.limits.get({ environment: 'web' }), null, false],
   [
     'POST /api/secrets',

@@ -1,3 +1,9 @@
+import {
+  createActivityCalls,
+  createDecisionCalls,
+  type ActivityCalls,
+  type DecisionCalls,
+} from './calls/activity-calls.ts';
 import { createAuditCalls, type AuditCalls } from './calls/audit-calls.ts';
 import {
   createSecretCalls,
@@ -7,8 +13,10 @@ import {
 } from './calls/access-calls.ts';
 import {
   createEnvironmentCalls,
+  createHarnessCalls,
   createLimitCalls,
   type EnvironmentCalls,
+  type HarnessCalls,
   type LimitCalls,
 } from './calls/environment-calls.ts';
 import {
@@ -30,9 +38,12 @@ import { createEventCalls, type EventCalls } from './live/event-calls.ts';
 export interface HangarClient {
   readonly url: string;
   readonly sessions: SessionCalls;
+  readonly activity: ActivityCalls;
+  readonly decisions: DecisionCalls;
   readonly checkpoints: CheckpointCalls;
   readonly sandboxes: SandboxCalls;
   readonly environments: EnvironmentCalls;
+  readonly harnesses: HarnessCalls;
   readonly limits: LimitCalls;
   readonly secrets: SecretCalls;
   readonly tokens: TokenCalls;
@@ -46,9 +57,12 @@ export function createHangarClient(settings: TransportSettings): HangarClient {
   return {
     url: settings.url,
     sessions: createSessionCalls(transport),
+    activity: createActivityCalls(transport),
+    decisions: createDecisionCalls(transport),
     checkpoints: createCheckpointCalls(transport),
     sandboxes: createSandboxCalls(transport),
     environments: createEnvironmentCalls(transport),
+    harnesses: createHarnessCalls(transport),
     limits: createLimitCalls(transport),
     secrets: createSecretCalls(transport),
     tokens: createTokenCalls(transport),

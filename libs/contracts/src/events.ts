@@ -64,6 +64,9 @@ export interface SessionEvents {
   AttentionRaised: Wire<session.AttentionRaised>;
   AttentionCleared: Wire<session.AttentionCleared>;
   CardAnswered: Wire<session.CardAnswered>;
+  HarnessChanged: Wire<session.HarnessChanged>;
+  UsageLimitReached: Wire<session.UsageLimitReached>;
+  UsageLimitEnded: Wire<session.UsageLimitEnded>;
   PermissionsChanged: Wire<session.PermissionsChanged>;
 }
 

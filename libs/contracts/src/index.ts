@@ -74,6 +74,7 @@ export {
   ANSWER_CHARACTERS_MAX,
   PERMISSION_RULES_MAX,
   TAKE_BACK_SECONDS_MAX,
+  USAGE_LIMIT_DAYS_MAX,
 } from './limits.ts';
 export {
   NAME_CHARACTERS_MAX,
@@ -152,6 +153,7 @@ export {
   turnSchema,
 } from './api/session-document.ts';
 export {
+  type ChangeHarness,
   type CreateSession,
   type CreateSessionInput,
   type ListSessionsQuery,
@@ -159,6 +161,7 @@ export {
   type RenameSession,
   type SendMessage,
   type SendMessageInput,
+  changeHarnessSchema,
   checkpointIdSchema,
   createSessionSchema,
   type DeleteSessionQuery,

@@ -36,3 +36,5 @@ export const PERMISSION_RULES_MAX = 100;
 export const PERMISSION_PATTERN_CHARACTERS_MAX = 500;
 /** How long a take-back waits for the harness to say who has the message. */
 export const TAKE_BACK_SECONDS_MAX = 10;
+/** A provider's usage limit that ends later than this is told, and not waited for. */
+export const USAGE_LIMIT_DAYS_MAX = 8;

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Cursor, RecordedEvent } from './event.ts';
-import { isHeldBack, readFeed } from './postgres/feed.ts';
+import { heldBackMs, isHeldBack, readFeed } from './postgres/feed.ts';
 import { inTransaction } from './postgres/transaction.ts';
 import { createSleeper } from './sleeper.ts';
 import type { Transaction } from './transaction.ts';
@@ -36,7 +36,6 @@ export interface Projector {
 const BATCH_EVENTS_MAX = 256;
 const SWEEP_MS = 1000;
 const FAILURE_PAUSE_MS = 250;
-const HELD_BACK_MS = 10;
 
 interface Row {
   fence: string;
@@ -77,6 +76,8 @@ class FeedProjector {
   private running: Promise<void> | undefined;
   private isLive = false;
   private isStopped = false;
+  /** Above 0: committed events are there that cannot be read yet. */
+  private lateMs = 0;
 
   constructor(options: ProjectorOptions) {
     this.options = options;
@@ -106,7 +107,7 @@ class FeedProjector {
         const asked = [...this.waiting];
         const pauseMs = await this.step();
         if (pauseMs === 0) continue;
-        if (pauseMs > HELD_BACK_MS) this.answer(asked);
+        if (this.lateMs === 0) this.answer(asked);
         await this.sleeper.sleep(pauseMs);
       } catch (error) {
         this.cursor = undefined;
@@ -132,10 +133,12 @@ class FeedProjector {
     const events = await readFeed(pool, cursor, batchEventsMax);
     const last = events.at(-1);
     if (!last) {
-      if (await isHeldBack(pool, cursor)) return Math.min(HELD_BACK_MS, sweepMs);
+      this.lateMs = (await isHeldBack(pool, cursor)) ? heldBackMs(this.lateMs) : 0;
+      if (this.lateMs > 0) return Math.min(this.lateMs, sweepMs);
       if (!this.isLive) await this.goLive();
-      return Math.max(sweepMs, HELD_BACK_MS + 1);
+      return sweepMs;
     }
+    this.lateMs = 0;
     const upcast = this.options.upcast ?? asItIs;
     const isMine = await inTransaction(pool, async (tx) => {
       if (!(await this.move(tx, cursor, last.position))) return false;

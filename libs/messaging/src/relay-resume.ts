@@ -101,7 +101,10 @@ async function startAnew(options: ResumeOptions): Promise<RelayPlace> {
   return { cursor, sequence: 0, stream: config.name, created, isRecreated: true };
 }
 
-/** A relay that still believes in an older JetStream stream changes nothing. */
+/**
+ * A relay that still believes in an older JetStream stream changes nothing. Events wait behind this
+ * commit, and the place is found anew from the stream: so it need not reach the disk first.
+ */
 export async function saveRelay(
   client: pg.PoolClient,
   name: string,
@@ -111,6 +114,7 @@ export async function saveRelay(
   await client.query({
     name: 'es-relay-save',
     text: `update es.relay set fence = $2::xid8, position = $3, js_seq = $4, updated_at = now()
+           from (select set_config('synchronous_commit', 'off', true)) as unhurried
            where name = $1 and js_created = $5`,
     values: [name, cursor.fence, cursor.position, sequence, created],
   });

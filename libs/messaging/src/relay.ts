@@ -14,7 +14,7 @@ import {
   type EventStreamOptions,
 } from './jetstream/event-stream.ts';
 import { eventSubject, RECREATED_SUBJECT } from './jetstream/subjects.ts';
-import { isHeldBack, readFeed } from './postgres/feed.ts';
+import { heldBackMs, isHeldBack, readFeed } from './postgres/feed.ts';
 import { resumeRelay, saveRelay, type RelayPlace } from './relay-resume.ts';
 import { createSleeper } from './sleeper.ts';
 import type { Wake } from './wake.ts';
@@ -51,8 +51,6 @@ const SWEEP_MS = 1000;
 const CHECK_MS = 30_000;
 const TIMEOUT_MS = 5000;
 const FAILURE_PAUSE_MS = 250;
-/** Committed events that an older open transaction holds back are looked for this often. */
-const HELD_BACK_MS = 10;
 
 /**
  * Copies the log to JetStream in feed order. Whatever happens to the relay, to a second relay
@@ -167,17 +165,19 @@ class LogRelay {
     const { batchEventsMax = BATCH_EVENTS_MAX, sweepMs = SWEEP_MS } = this.options;
     let { cursor, sequence } = place;
     let checkedAtMs = Date.now();
+    let lateMs = 0;
     while (!this.isStopped && !this.isReconnected) {
       const events = await readFeed(client, cursor, batchEventsMax);
       const last = events.at(-1);
       if (!last) {
-        const isLate = await isHeldBack(client, cursor);
-        await this.sleeper.sleep(isLate ? Math.min(HELD_BACK_MS, sweepMs) : sweepMs);
+        lateMs = (await isHeldBack(client, cursor)) ? heldBackMs(lateMs) : 0;
+        await this.sleeper.sleep(lateMs === 0 ? sweepMs : Math.min(lateMs, sweepMs));
         if (Date.now() - checkedAtMs < (this.options.checkMs ?? CHECK_MS)) continue;
         checkedAtMs = Date.now();
         if (!(await this.isAt(place, sequence))) return;
         continue;
       }
+      lateMs = 0;
       await this.options.beforePublish?.();
       if (!(await this.publish(events, sequence))) return;
       cursor = last.position;

@@ -190,8 +190,9 @@ class Execution {
     const { runs } = this.#options.io;
     const known = async (id: string): Promise<boolean> =>
       (await runs.status(ref, id)).state !== 'unknown';
-    if (await known(`${this.#id}-handoff`)) return 'handoff';
-    return (await known(this.#id)) ? 'native' : null;
+    const [handoff, native] = await Promise.all([known(`${this.#id}-handoff`), known(this.#id)]);
+    if (handoff) return 'handoff';
+    return native ? 'native' : null;
   }
 
   /** A run that is recorded as failed leaves no agent at work behind [M5]. */
@@ -210,15 +211,17 @@ class Execution {
     const { runs } = this.#options.io;
     // Each start ends the one before it, so no older one can be left.
     const before = sessionPartId('run', request.session_id, request.turn - 1);
-    for (const other of [before, `${before}-handoff`]) {
+    const end = async (other: string): Promise<void> => {
       const status = await runs.status(ref, other);
       if (status.state === 'running') await runs.kill(ref, other, 'SIGKILL');
-    }
+    };
+    await Promise.all([before, `${before}-handoff`].map(end));
   }
 
   /** The conversation's files are where the harness will look, and whole, or it is handed off [R3]. */
   async #prepare(adapter: HarnessAdapter, ref: SandboxRef, spec: TurnSpec): Promise<Conversation> {
-    if (!spec.resume || spec.conversationId === null) return 'native';
+    if (!spec.resume || spec.conversationId === null)
+      return this.#run?.request.hand_off ? 'handoff' : 'native';
     const files = conversationFiles(this.#options.io, ref);
     const { home, cwd, conversationId } = spec;
     const check = await adapter.check(files, { home, cwd, conversationId });
@@ -263,8 +266,11 @@ class Execution {
     const command = adapter.command(spec);
     // Whoever lost the lease meanwhile starts nothing: somebody else is at it.
     this.#signal.throwIfAborted();
-    for (const { path, content, mode } of command.files)
-      await io.files.put(ref, `${spec.home}/${path}`, Buffer.from(content), { mode });
+    await Promise.all(
+      command.files.map(({ path, content, mode }) =>
+        io.files.put(ref, `${spec.home}/${path}`, Buffer.from(content), { mode }),
+      ),
+    );
     await io.runs.start(ref, spec.runId, {
       argv: command.argv,
       cwd: spec.cwd,
@@ -358,6 +364,9 @@ class Execution {
         usage: result.usage,
         ...(result.error
           ? { error: clip(this.#redact(inWords(result.error))), error_kind: result.error.kind }
+          : {}),
+        ...(result.error?.kind === 'usage_limit' && result.error.resetsAt
+          ? { resets_at: result.error.resetsAt }
           : {}),
         ...(id === null ? {} : { harness_session: id }),
         conversation: id === null ? 'none' : conversation,

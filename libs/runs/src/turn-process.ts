@@ -203,13 +203,16 @@ class Drive {
     await this.#apply(step);
   }
 
-  /** One after the other: what is recorded later happened later. */
+  /** One after the other: what is recorded later happened later; `first` comes before the inputs. */
   #apply({ events, inputs }: ProtocolStep, first?: () => Promise<void>): Promise<void> {
-    this.#send(inputs);
+    if (!first) this.#send(inputs);
     const handled = this.#handled.then(async () => {
-      await first?.().catch((cause: unknown) => {
-        throw new NotRecorded('what happened could not be recorded', { cause });
-      });
+      if (first) {
+        await first().catch((cause: unknown) => {
+          throw new NotRecorded('what happened could not be recorded', { cause });
+        });
+        this.#send(inputs);
+      }
       for (const event of events) await this.#handle(event);
     });
     this.#handled = handled;

@@ -1,12 +1,13 @@
 /**
  * Brings the repository to its place inside the sandbox, as the sandbox's user [R4]. A second run
  * after a crash starts anew, a third after success is quiet. Arguments: url, base branch or empty,
- * session branch, directory, purpose (start or resume), mirror directory or empty, `settled` when
- * nothing else touches the tree before a restore. Exit 3: the base branch does not exist.
+ * session branch, directory, purpose (start or resume), mirror directory or empty, `no-files` when
+ * a restore writes them: it makes each once, and need not look for what else is there. Exit 3: the
+ * base branch does not exist.
  */
 export const CHECKOUT_SCRIPT = `
 set -eu
-url=$1 base=$2 branch=$3 work=$4 purpose=$5 mirror=$6 settled=$7
+url=$1 base=$2 branch=$3 work=$4 purpose=$5 mirror=$6 files=$7
 mark="$HOME/.hangar/checked-out"
 [ -e "$mark" ] && exit 0
 mkdir -p "$HOME/.hangar" "$(dirname "$work")"
@@ -16,24 +17,25 @@ if [ -z "$url" ]; then
   : >"$mark"
   exit 0
 fi
-reference=
+how=-q
+[ "$files" != no-files ] || how="$how --no-checkout"
 # What a mirror of the remote has is borrowed from there; the remote is asked for what is new.
-[ -z "$mirror" ] || [ ! -e "$mirror/fed" ] || reference="--reference-if-able $mirror"
+[ -z "$mirror" ] || [ ! -e "$mirror/fed" ] || how="$how --reference-if-able $mirror"
 export GIT_TERMINAL_PROMPT=0
 if [ -n "$base" ]; then
-  if ! git clone -q $reference --branch "$base" -- "$url" "$work" 2>"$HOME/.hangar/clone.err"; then
+  if ! git clone $how --branch "$base" -- "$url" "$work" 2>"$HOME/.hangar/clone.err"; then
     if grep -q 'Remote branch .* not found' "$HOME/.hangar/clone.err"; then
       # A resume brings the base along; a start has to have it.
       [ "$purpose" = resume ] || exit 3
       rm -rf -- "$work"
-      git clone -q $reference -- "$url" "$work"
+      git clone $how -- "$url" "$work"
     else
       cat "$HOME/.hangar/clone.err" >&2
       exit 1
     fi
   fi
 else
-  git clone -q $reference -- "$url" "$work"
+  git clone $how -- "$url" "$work"
 fi
 cd "$work"
 if head=$(git rev-parse -q --verify HEAD); then
@@ -42,10 +44,6 @@ if head=$(git rev-parse -q --verify HEAD); then
   git symbolic-ref -m "checkout: moving to $branch" HEAD "refs/heads/$branch"
 else
   git symbolic-ref HEAD "refs/heads/$branch"
-fi
-# A restore that finds this very index need not read the files that are as young as it is.
-if [ "$settled" = settled ] && [ -e .git/index ]; then
-  tail -c 20 .git/index | od -An -v -tx1 | tr -d ' \\n' >"$HOME/.hangar/settled-index"
 fi
 : >"$mark"
 `;

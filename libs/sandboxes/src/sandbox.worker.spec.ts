@@ -181,6 +181,22 @@ describe('a sandbox that is asked for', () => {
     expect(phases).toEqual(['harness', 'starting', 'cloning', 'setup']);
   });
 
+  it.each([
+    { what: 'a start', has_checkpoint: false, setup: [], files: '' },
+    { what: 'a restore', has_checkpoint: true, setup: [], files: 'no-files' },
+    { what: 'a restore behind set-up commands', has_checkpoint: true, setup: ['ci'], files: '' },
+  ])('for $what has the files that it needs', async ({ has_checkpoint, setup, files }) => {
+    const bench = await createBench({ recipe: { setup } });
+    await request(bench, has_checkpoint ? { purpose: 'resume', has_checkpoint } : {});
+    const checkouts: (string | undefined)[] = [];
+    bench.play.exec = (exec) => {
+      if (!isSetup(exec)) checkouts.push(exec.argv.at(-1));
+      return {};
+    };
+    await bench.provision();
+    expect(checkouts).toEqual([files]);
+  });
+
   it('is found again by the try after one that was cut', async () => {
     const bench = await createBench();
     await request(bench);

@@ -162,8 +162,9 @@ async function provision(
   const { paths } = status;
   const cwd = request.cwd.replace(/^\/workspace(?=\/|$)/, paths.workspace);
   const mirrorInside = mirror === null ? '' : (paths.mounts[MIRROR] ?? MIRROR);
-  const isSettled = recipe.setup.length === 0;
-  const place = { ref, cwd, mirror: mirrorInside, isSettled };
+  // Set-up commands work on files; without them a restore is the first to need any.
+  const hasFiles = recipe.setup.length > 0 || !request.has_checkpoint;
+  const place = { ref, cwd, mirror: mirrorInside, hasFiles };
   await checkOut(options, request, place, progress, signal);
   if (request.repo) options.mirrors.feed(request.owner, request.repo, recipe);
   await setUp(options, request, recipe, ref, cwd, progress, signal);
@@ -239,15 +240,15 @@ function specOf(
 async function checkOut(
   { driver, credentials }: WorkerOptions,
   request: SandboxRequest,
-  place: { ref: SandboxRef; cwd: string; mirror: string; isSettled: boolean },
+  place: { ref: SandboxRef; cwd: string; mirror: string; hasFiles: boolean },
   progress: (phase: string, text: string) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   const { repo = '', base_branch = '', branch, purpose } = request;
   const { ref, cwd, mirror } = place;
   if (repo) await progress('cloning', `cloning ${withoutUserinfo(repo)}`);
-  const settled = place.isSettled ? 'settled' : '';
-  const values = [repo, base_branch, branch, cwd, purpose, mirror, settled];
+  const files = place.hasFiles ? '' : 'no-files';
+  const values = [repo, base_branch, branch, cwd, purpose, mirror, files];
   const argv = ['sh', '-c', CHECKOUT_SCRIPT, 'checkout', ...values];
   const done = await runCommand(driver, ref, {
     argv,

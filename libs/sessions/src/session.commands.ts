@@ -24,6 +24,8 @@ export interface SessionCommands {
   };
   AnswerCard: { card_id: string; answer: Answer; answered_by: string };
   ChangePermissions: Permissions;
+  /** `model` null: the harness chooses. */
+  ChangeHarness: { harness: string; model: string | null };
   TakeBackMessage: { message_id: string };
   SuspendSession: { force: boolean };
   ArchiveSession: object;
@@ -60,6 +62,8 @@ export interface SessionCommands {
     error?: string;
     harness_session?: string;
     conversation: string;
+    /** Of a provider's usage limit that ended the turn. */
+    resets_at?: string;
   };
   /** `is_silent`: the run itself has not said so. */
   LoseTurn: {
@@ -78,6 +82,7 @@ export interface SessionCommands {
   SuspendIfIdle: { last_active_at: string | null; busy: boolean };
   CheckpointIfDue: { checkpoint_minutes: number };
   FailIfLate: { start_deadline_minutes: number };
+  EndUsageLimit: object;
   SuspendIfReleaseLate: { release_deadline_minutes: number };
 }
 
@@ -91,6 +96,7 @@ export const ASKED_BY_PEOPLE: readonly SessionCommandName[] = [
   'TakeBackMessage',
   'AnswerCard',
   'ChangePermissions',
+  'ChangeHarness',
   'SuspendSession',
   'ArchiveSession',
   'DeleteSession',

@@ -93,6 +93,10 @@ const COMMANDS: Record<string, (name: StoryName) => SessionCommand> = {
   SuspendIfIdle: () => command('SuspendIfIdle', { last_active_at: null, busy: false }, LATER),
   CheckpointIfDue: () => command('CheckpointIfDue', { checkpoint_minutes: 10 }, LATER),
   FailIfLate: () => command('FailIfLate', { start_deadline_minutes: 15 }, LATER),
+  ChangeHarness: () => command('ChangeHarness', { harness: 'pi', model: null }, LATER),
+  'ChangeHarness, the model alone': () =>
+    command('ChangeHarness', { harness: 'fake', model: 'model-2' }, LATER),
+  EndUsageLimit: () => command('EndUsageLimit', {}, LATER),
   SuspendIfReleaseLate: () =>
     command('SuspendIfReleaseLate', { release_deadline_minutes: 15 }, LATER),
 };

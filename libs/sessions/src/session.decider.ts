@@ -45,6 +45,8 @@ import {
   noteTurnStarted,
   returnMessage,
 } from './decide/turn.ts';
+import { changeHarness } from './decide/harness.ts';
+import { endUsageLimit } from './decide/usage-limit.ts';
 import { ASKED_BY_PEOPLE, type SessionCommand } from './session.commands.ts';
 import type { Session, SessionState } from './session.ts';
 
@@ -132,6 +134,10 @@ function decideFor(
       return checkpointIfDue(s, command);
     case 'FailIfLate':
       return failIfLate(s, command);
+    case 'ChangeHarness':
+      return changeHarness(s, command);
+    case 'EndUsageLimit':
+      return endUsageLimit(s, command);
     case 'SuspendIfReleaseLate':
       return suspendIfReleaseLate(s, command);
   }

@@ -8,7 +8,7 @@ import { clip } from './clip.ts';
 import { evolveCheckpoint } from './evolve/checkpoint.ts';
 import { evolveEnd } from './evolve/end.ts';
 import { evolveStart } from './evolve/start.ts';
-import { withTurn } from './evolve/parts.ts';
+import { withNotes, withTurn } from './evolve/parts.ts';
 import { evolveTurn } from './evolve/turn.ts';
 import {
   inFlightMessage,
@@ -64,6 +64,8 @@ function created(d: SessionEvents['SessionCreated']): Session {
     continuity: null,
     attention: [],
     permissions: { mode: 'all', rules: [] },
+    hand_off: false,
+    limited: null,
     given: [],
     closed: [],
     notes: [],
@@ -86,6 +88,19 @@ function evolveSession(s: Session, event: LaterEvent): Session {
       return offer(s, event.data.message_id, { turn: event.data.turn, wanted_back: true });
     case 'MessageReturned':
       return offer(s, event.data.message_id, undefined);
+    case 'HarnessChanged': {
+      const { harness, model = null } = event.data;
+      if (harness === s.harness) return { ...s, model };
+      const hand_off = s.hand_off || s.harness_session !== null;
+      return { ...s, harness, model, hand_off, harness_session: null, conversation: 'none' };
+    }
+    case 'UsageLimitReached': {
+      const { turn, until } = event.data;
+      const note = `turn ${turn} stopped at the provider's usage limit; go on where it stopped`;
+      return { ...s, limited: { turn, until }, notes: withNotes(s.notes, [note]) };
+    }
+    case 'UsageLimitEnded':
+      return { ...s, limited: null };
     case 'PermissionsChanged':
       return { ...s, permissions: event.data };
     case 'MessageTakenBack':

@@ -72,6 +72,15 @@ describe('while a sandbox starts', () => {
 });
 
 describe('a resume', () => {
+  it('tells with the sandbox that a restore follows, and a start tells nothing of it', () => {
+    const [start, resume] = told(...STORIES['RESUMING, restoring']).flatMap((event) =>
+      event.type === 'SandboxRequested' ? [event.data] : [],
+    );
+    expect(start).toMatchObject({ purpose: 'start' });
+    expect(start).not.toHaveProperty('has_checkpoint');
+    expect(resume).toMatchObject({ purpose: 'resume', has_checkpoint: true });
+  });
+
   it('tries the older checkpoints in turn, and keeps all when none can be restored [R1]', () => {
     const past = STORIES['RESUMING, restoring'];
     expect(told(...past, worse(2)).at(-1)).toMatchObject({

@@ -138,6 +138,7 @@ function commandsOfTimers({
         },
       };
     },
+    limit: async (_s, at) => ({ type: 'EndUsageLimit', now: at, data: {} }),
     release: async (_s, at) => ({
       type: 'SuspendIfReleaseLate',
       now: at,

@@ -1,5 +1,5 @@
 import { CHECKPOINT_DEADLINE_MINUTES, TURN_GRACE_MINUTES } from '@hangar/contracts';
-import { openAsks, turnOf, type Phase, type Session } from './session.ts';
+import { isUnsaved, openAsks, turnOf, type Phase, type Session } from './session.ts';
 
 /** A sandbox that did not say for this long that it is gone is no longer waited for. */
 export const RELEASE_DEADLINE_MINUTES = 15;
@@ -11,7 +11,7 @@ export interface SessionSettings {
 
 /** What the clock has to remind a session of; kinds are unique within a session. */
 export interface WantedTimer {
-  kind: 'start' | 'idle' | 'interval' | 'checkpoint' | 'turn' | 'release';
+  kind: 'start' | 'idle' | 'interval' | 'checkpoint' | 'turn' | 'release' | 'limit';
   dueAt: string;
 }
 
@@ -68,8 +68,13 @@ export function wantedTimers(s: Session, settings: SessionSettings): WantedTimer
       kind: 'interval',
       dueAt: plusMinutes(s.last_checkpoint_at, settings.checkpointMinutes),
     });
+  if (s.limited && CAN_GO_ON.has(phase.state))
+    timers.push({ kind: 'limit', dueAt: s.limited.until });
   return timers;
 }
+
+/** States in which a turn that waited for its provider can be started, or the session resumed for it. */
+const CAN_GO_ON: ReadonlySet<string> = new Set(['IDLE', 'SUSPENDED', 'FAILED']);
 
 type AtRest = Session & { phase: Extract<Phase, { state: 'IDLE' | 'INTERRUPTED' }> };
 
@@ -81,7 +86,7 @@ export function mayIdle(s: Session): s is AtRest {
   const { phase } = s;
   if (s.idle_minutes === 0 || s.checkpointing) return false;
   if (phase.state !== 'IDLE' && phase.state !== 'INTERRUPTED') return false;
-  return phase.sandbox !== null && !s.attention.some((c) => c.kind === 'limit');
+  return phase.sandbox !== null && !s.attention.some(isUnsaved);
 }
 
 /** Its agent works on nothing until somebody answers. */
@@ -108,7 +113,6 @@ export function restsSince(s: Session): string {
 export function wantsInterval(s: Session): boolean {
   const { phase } = s;
   if (s.checkpointing) return false;
-  if (phase.state === 'INTERRUPTED')
-    return phase.sandbox !== null && s.attention.some((c) => c.kind === 'limit');
+  if (phase.state === 'INTERRUPTED') return phase.sandbox !== null && s.attention.some(isUnsaved);
   return phase.state === 'IDLE' || (phase.state === 'ACTIVE' && phase.step === 'running');
 }

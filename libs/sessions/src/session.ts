@@ -161,6 +161,10 @@ export interface Session {
   continuity: Continuity | null;
   attention: AttentionCard[];
   permissions: Permissions;
+  /** The conversation is with another harness than the next turn's [H3]. */
+  hand_off: boolean;
+  /** The provider takes no work until then; the turn is worked on again by itself [M7]. */
+  limited: { turn: number; until: string } | null;
   /** Until the next turn begins, which takes the one that its message is of. */
   given: GivenAnswer[];
   /** The newest cards of asks that are closed: a late answer hears why, and none opens again [A2]. */
@@ -183,6 +187,10 @@ export const heldSandbox = (s: Session): SandboxHold | null =>
 
 export const turnOf = (s: Session, number: number): Turn | undefined =>
   s.turns.find((t) => t.number === number);
+
+/** Work that cannot be saved whole; the usage limit of a provider is about a turn. */
+export const isUnsaved = (card: AttentionCard): boolean =>
+  card.kind === 'limit' && card.turn === undefined;
 
 export const isAsk = (card: AttentionCard): card is AskCard =>
   card.asked !== undefined && card.turn !== undefined;

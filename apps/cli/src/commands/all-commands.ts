@@ -19,9 +19,13 @@ import { limitsCommand } from './limits.ts';
 import { deleteCommand as secretDelete } from './secret/delete.ts';
 import { listCommand as secretList } from './secret/list.ts';
 import { setCommand as secretSet } from './secret/set.ts';
+import { activityCommand } from './session/activity.ts';
+import { answerCommand } from './session/answer.ts';
 import { archiveCommand } from './session/archive.ts';
 import { changesCommand } from './session/changes.ts';
 import { continueCommand } from './session/continue.ts';
+import { decideCommand } from './session/decide.ts';
+import { decisionsCommand } from './session/decisions.ts';
 import { deleteCommand as sessionDelete } from './session/delete.ts';
 import { eventsCommand } from './session/events.ts';
 import { execCommand } from './session/exec.ts';
@@ -31,6 +35,8 @@ import { keepCommand } from './session/keep.ts';
 import { listCommand as sessionList } from './session/list.ts';
 import { newCommand } from './session/new.ts';
 import { openCommand } from './session/open.ts';
+import { permissionsCommand } from './session/permissions.ts';
+import { queueCommand } from './session/queue.ts';
 import { renameCommand } from './session/rename.ts';
 import { retryCommand } from './session/retry.ts';
 import { sendCommand } from './session/send.ts';
@@ -48,7 +54,11 @@ export const allCommands: readonly CommandDefinition[] = [
   sessionGet,
   openCommand,
   sendCommand,
+  queueCommand,
   takeBackCommand,
+  answerCommand,
+  decideCommand,
+  activityCommand,
   interruptCommand,
   retryCommand,
   continueCommand,
@@ -57,6 +67,8 @@ export const allCommands: readonly CommandDefinition[] = [
   renameCommand,
   execCommand,
   changesCommand,
+  decisionsCommand,
+  permissionsCommand,
   eventsCommand,
   archiveCommand,
   sessionDelete,

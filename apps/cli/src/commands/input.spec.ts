@@ -82,6 +82,7 @@ describe('session send', () => {
       message_id: 'msg-1',
       status: 'delivered',
       mode: 'auto',
+      becomes: null,
       turn: 4,
     },
   };
@@ -93,8 +94,24 @@ describe('session send', () => {
     ]) {
       const ran = await run(argv, routes, { stdin: 'line one\nline two\n' });
       expect(body()).toEqual({ message: 'line one\nline two', mode: 'auto' });
-      expect(ran.out).toBe('msg-1\tdelivered\t4\n');
+      expect(ran.out).toBe('msg-1\tdelivered\t4\t\n');
     }
+  });
+
+  it.each([
+    ['turn', 'starts a turn (turn 4)'],
+    ['steer', 'steers the running turn'],
+    ['queue', 'waits for its turn'],
+    ['resume', 'waits: the session starts its sandbox first'],
+  ])('says that %s is what becomes of it [M3]', async (becomes, text) => {
+    const receipt = { message_id: 'msg-1', status: 'queued', mode: 'auto', becomes };
+    const answer = { ...receipt, ...(becomes === 'turn' ? { turn: 4 } : {}) };
+    const ran = await run(
+      ['session', 'send', 's', 'x'],
+      { 'POST /api/sessions/s/send': answer },
+      { tty: true },
+    );
+    expect(ran.out).toBe(`message msg-1 ${text}\n`);
   });
 
   it('needs a message', async () => {

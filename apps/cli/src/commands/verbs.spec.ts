@@ -41,7 +41,7 @@ describe('what scripts read', () => {
   it('is one JSON document on stdout with --json, and nothing on stderr', async () => {
     for (const one of VERB_CASES) {
       // These print lines of JSON, as their pages say.
-      if (['session-events', 'audit-export'].includes(one.name)) continue;
+      if (['session-events', 'session-activity', 'audit-export'].includes(one.name)) continue;
       const server = await startFakeServer(one.routes);
       const end = one.argv.indexOf('--');
       const argv = one.argv.toSpliced(end < 0 ? one.argv.length : end, 0, '--json');
@@ -70,6 +70,11 @@ describe('the routes of the server', () => {
     'POST /api/sessions/{ref}/open',
     'POST /api/sessions/{ref}/send',
     'DELETE /api/sessions/{ref}/queue/{message_id}',
+    'POST /api/sessions/{ref}/cards/{card_id}/answer',
+    'PUT /api/sessions/{ref}/permissions',
+    'GET /api/sessions/{ref}/activity',
+    'GET /api/sessions/{ref}/activity/live',
+    'GET /api/sessions/{ref}/decisions',
     'POST /api/sessions/{ref}/suspend',
     'POST /api/sessions/{ref}/interrupt',
     'POST /api/sessions/{ref}/retry',
@@ -97,6 +102,7 @@ describe('the routes of the server', () => {
     'POST /api/tokens',
     'GET /api/tokens',
     'DELETE /api/tokens/{id}',
+    'GET /api/harnesses',
     'GET /api/limits',
     'GET /api/audit',
     'GET /api/audit/verify',

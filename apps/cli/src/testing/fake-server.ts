@@ -80,6 +80,22 @@ export const nothing = (response: ServerResponse): void => {
   response.end();
 };
 
+/** Live activity from item to item; `delta` is told to whoever is there. Stays open after these. */
+export const activityStream =
+  (moments: ({ cursor: string; type: string } | { turn: number; delta: string })[]) =>
+  (response: ServerResponse, { headers }: Asked): void => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const last = moments.findIndex(
+      (moment) => 'cursor' in moment && moment.cursor === headers['last-event-id'],
+    );
+    response.write(': open\n\n');
+    for (const moment of moments.slice(last + 1)) {
+      const head =
+        'cursor' in moment ? `id: ${moment.cursor}\nevent: ${moment.type}` : 'event: delta';
+      response.write(`${head}\ndata: ${JSON.stringify(moment)}\n\n`);
+    }
+  };
+
 /** An event stream that stays open after these. */
 export const stream =
   (events: { version: number }[]) =>

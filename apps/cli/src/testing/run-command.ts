@@ -9,8 +9,8 @@ export interface RunSetting {
   tty?: boolean;
   colour?: boolean;
   stdin?: string | Uint8Array;
-  /** What the person answers when asked. */
-  answer?: string;
+  /** What the person answers when asked: the same each time, or one after the other. */
+  answer?: string | string[];
   env?: Record<string, string>;
   cwd?: string;
   root?: string;
@@ -54,7 +54,10 @@ export async function runCommand(argv: string[], setting: RunSetting = {}): Prom
       readAll: () => Promise.resolve(Buffer.from(setting.stdin ?? '')),
       ask(question) {
         questions.push(question);
-        return Promise.resolve(setting.answer ?? '');
+        const { answer = '' } = setting;
+        return Promise.resolve(
+          Array.isArray(answer) ? (answer[questions.length - 1] ?? '') : answer,
+        );
       },
     },
     stdout: stream(out, () => setting.onStdout?.(text(out), pressCtrlC)),

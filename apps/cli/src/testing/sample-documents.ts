@@ -1,4 +1,6 @@
 import type {
+  ActivityItem,
+  CardDocument,
   EnvironmentDocument,
   EventDocument,
   EventMap,
@@ -24,6 +26,7 @@ export const turn = (over: Partial<TurnDocument> = {}): TurnDocument => ({
   usage: { input_tokens: 1000, output_tokens: 234, cached_tokens: 0, cost_usd: 0.021 },
   error: null,
   conversation: 'native',
+  steered: [],
   checkpoint_id: 'ckp-1a2b3c4d-1',
   ...over,
 });
@@ -82,8 +85,136 @@ export const session = (over: Partial<SessionDocument> = {}): SessionDocument =>
     messages_queued: 32,
     message_bytes: 1_048_576,
   },
+  permissions: { mode: 'all', rules: [] },
   ...over,
 });
+
+export const question: CardDocument = {
+  id: 'card-000000a1',
+  kind: 'question',
+  text: 'Which separator?',
+  choices: ['comma', 'tab'],
+  since: '2026-10-12T08:20:00Z',
+  turn: 2,
+  questions: [
+    {
+      id: 'q1',
+      text: 'Which separator?',
+      choices: [
+        { label: 'comma', description: 'as now' },
+        { label: 'tab', description: '' },
+      ],
+      is_multiple: false,
+    },
+  ],
+  tool: null,
+};
+
+export const questions: CardDocument = {
+  ...question,
+  id: 'card-000000a2',
+  text: 'Which columns?\nWhich name?',
+  choices: [],
+  questions: [
+    {
+      id: 'columns',
+      text: 'Which columns?',
+      choices: ['id', 'name', 'date'].map((label) => ({ label, description: '' })),
+      is_multiple: true,
+    },
+    { id: 'name', text: 'Which name?', choices: [], is_multiple: false },
+  ],
+};
+
+export const decision: CardDocument = {
+  id: 'card-000000b1',
+  kind: 'decision',
+  text: 'Run a command?',
+  choices: ['allow', 'deny'],
+  since: '2026-10-12T08:21:00Z',
+  turn: 2,
+  questions: [{ id: 'leave', text: 'Run a command?', choices: [], is_multiple: false }],
+  tool: { name: 'Bash', input: '{"command":"git push"}' },
+};
+
+/** A session in which everything happens at once. */
+export const busy = session({
+  state: 'ACTIVE',
+  state_reason: 'the agent is at work',
+  model: 'opus',
+  idle_minutes: 0,
+  turns: [
+    turn({ steered: [{ message_id: 'msg-00000004', text: 'only for new files' }] }),
+    turn({ number: 2, outcome: null, finished_at: null, summary: '', usage: null }),
+  ],
+  permissions: {
+    mode: 'ask',
+    rules: [{ tool: 'Read', pattern: '*', verdict: 'allow' }],
+  },
+  queue: [
+    {
+      message_id: 'msg-00000003',
+      text: 'and a test',
+      mode: 'auto',
+      queued_at: '2026-10-12T08:20:00Z',
+      is_steering: true,
+    },
+  ],
+  attention: [
+    {
+      id: 'card-00000001',
+      kind: 'lost_state',
+      text: 'node_modules was not kept\u001b[2J',
+      choices: ['ok'],
+      since: '2026-10-12T08:20:00Z',
+      turn: null,
+      questions: [],
+      tool: null,
+    },
+    question,
+    decision,
+  ],
+  continuity: {
+    conversation: { state: 'kept' },
+    commits: { state: 'kept' },
+    staged: { state: 'kept' },
+    unstaged: { state: 'kept' },
+    untracked: { state: 'partly', detail: '1 file left out' },
+    ignored: { state: 'lost', detail: 'not asked for' },
+    processes: { state: 'lost' },
+    losses: [{ path: 'big.bin', reason: 'larger than 20 MB' }],
+  },
+});
+
+/** A turn as an agent does one. */
+export const activity: ActivityItem[] = [
+  { type: 'delivered', message_id: 'msg-00000001' },
+  { type: 'message', text: 'I run the tests\u001b[2J first.\nThen I fix it.' },
+  { type: 'tool_started', call_id: 'c1', tool: 'Bash', input: '{"command":"npm test"}' },
+  {
+    type: 'tool_finished',
+    call_id: 'c1',
+    output: `${Array.from({ length: 14 }, (_, index) => `line ${index + 1}`).join('\n')}\n`,
+    is_error: true,
+    exit_code: 1,
+  },
+  { type: 'tool_started', call_id: 'c2', tool: 'Read', input: '{"file_path":"src/csv.ts"}' },
+  { type: 'tool_finished', call_id: 'c2', output: '', is_error: false },
+  { type: 'file_changed', path: 'src/csv.ts', change: 'updated' },
+  { type: 'retrying', attempt: 2, reason: 'overloaded', delay_ms: 3000 },
+  { type: 'notice', text: 'the context was made shorter' },
+  { type: 'asked', ask_id: 'c3', kind: 'decision', text: 'Run a command?' },
+  {
+    type: 'ended',
+    outcome: 'succeeded',
+    usage: { input_tokens: 1000, output_tokens: 234, cached_tokens: 0, cost_usd: 0.021 },
+  },
+].map((item, index) => ({
+  cursor: `1.0.${index + 1}`,
+  turn: 1,
+  at: `2026-10-12T08:00:${String(index + 10)}Z`,
+  ...item,
+}));
 
 export const summary = (over: Partial<SessionSummary> = {}): SessionSummary => ({
   ...BASE,

@@ -1,6 +1,7 @@
 import { bytes, nothing, stream, type Answer } from './fake-server.ts';
 import type { RunSetting } from './run-command.ts';
-import { checkpoint, environment, event, session, summary, turn } from './sample-documents.ts';
+import { LIVE_CASES } from './live-cases.ts';
+import { busy, checkpoint, environment, event, session, summary } from './sample-documents.ts';
 
 /** One command line and the server it meets. */
 export interface VerbCase {
@@ -11,7 +12,8 @@ export interface VerbCase {
 }
 
 const S = '/api/sessions/csv-fix';
-const receipt = { message_id: 'msg-00000002', status: 'queued', mode: 'auto' };
+const receipt = { message_id: 'msg-00000002', status: 'queued', mode: 'auto', becomes: 'queue' };
+const receiptBack = { ...receipt, status: 'taken_back', becomes: null };
 const token = {
   id: 'tok-0a0b0c0d',
   owner: 'sean',
@@ -25,40 +27,6 @@ const events = [
   event(1, 'SessionCreated', { name: 'csv-fix' }),
   event(2, 'StartPhaseChanged', { phase: 'cloning', text: 'cloning the repository' }),
 ];
-const busy = session({
-  state: 'ACTIVE',
-  state_reason: 'the agent is at work',
-  model: 'opus',
-  idle_minutes: 0,
-  turns: [turn(), turn({ number: 2, outcome: null, finished_at: null, summary: '', usage: null })],
-  queue: [
-    {
-      message_id: 'msg-00000003',
-      text: 'and a test',
-      mode: 'auto',
-      queued_at: '2026-10-12T08:20:00Z',
-    },
-  ],
-  attention: [
-    {
-      id: 'card-00000001',
-      kind: 'lost_state',
-      text: 'node_modules was not kept\u001b[2J',
-      choices: ['ok'],
-      since: '2026-10-12T08:20:00Z',
-    },
-  ],
-  continuity: {
-    conversation: { state: 'kept' },
-    commits: { state: 'kept' },
-    staged: { state: 'kept' },
-    unstaged: { state: 'kept' },
-    untracked: { state: 'partly', detail: '1 file left out' },
-    ignored: { state: 'lost', detail: 'not asked for' },
-    processes: { state: 'lost' },
-    losses: [{ path: 'big.bin', reason: 'larger than 20 MB' }],
-  },
-});
 const changes = {
   source: 'checkpoint',
   taken_at: '2026-10-12T08:00:50Z',
@@ -117,6 +85,7 @@ export const VERB_CASES: VerbCase[] = [
       'main',
       '--branch',
       'fix',
+      '--ask',
       '--title',
       'CSV',
       '--model',
@@ -164,7 +133,7 @@ export const VERB_CASES: VerbCase[] = [
   {
     name: 'session-take-back',
     argv: ['session', 'take-back', 'csv-fix', 'msg-00000002'],
-    routes: { [`DELETE ${S}/queue/msg-00000002`]: { ...receipt, status: 'taken_back' } },
+    routes: { [`DELETE ${S}/queue/msg-00000002`]: receiptBack },
   },
   {
     name: 'session-interrupt',
@@ -373,8 +342,20 @@ export const VERB_CASES: VerbCase[] = [
   {
     name: 'harness-list',
     argv: ['harness', 'list'],
-    routes: { 'GET /api/environments': { items: [environment], next_cursor: null } },
+    routes: {
+      'GET /api/harnesses': {
+        items: [
+          {
+            name: 'claude-code',
+            version: '2.1.0',
+            capabilities: { choosesId: true, steer: true, withdraw: false, someNewThing: true },
+          },
+          { name: 'pi', version: '1.1.0', capabilities: { choosesId: true, steer: false } },
+        ],
+      },
+    },
   },
+  ...LIVE_CASES,
   { name: 'limits', argv: ['limits', '--env', 'web'], routes: { 'GET /api/limits': limits } },
   {
     name: 'version',

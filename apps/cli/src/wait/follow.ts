@@ -114,5 +114,6 @@ export function notReached({ session, verdict }: Followed, now: Date): Failure {
     what: sentence(verdict.what ?? 'It did not come to what was asked.'),
     kept,
     next: (verdict.next ?? LOOK_NEXT).replaceAll('SESSION', session.name),
+    ...(verdict.exitCode === undefined ? {} : { exitCode: verdict.exitCode }),
   });
 }

@@ -31,6 +31,63 @@ const due: Told = ['CheckpointDue', { reason: 'turn' }];
 const saved: Told = ['CheckpointRecorded', { reason: 'turn', turn: 3, complete: true }];
 const idle: Told = ['SessionIdled', { reason: '' }];
 
+const ASKED = { asked: { id: 'c1', kind: 'question', questions: [] }, text: 'Which one?' };
+const ask = (turn: number): Told => ['AttentionRaised', { kind: 'question', turn, ...ASKED }];
+
+describe('a turn that asks [A2]', () => {
+  it('ends the wait: an answer may take days', () => {
+    const result = judge(turnSettled({ messageId: MINE }), [ask(2), asked, ask(3)]);
+    expect(result).toMatchObject({
+      verdict: { reached: false, turn: 3, what: 'The agent waits on you: Which one?', exitCode: 2 },
+      after: 3,
+    });
+  });
+
+  it('and ended on its question waits on a person, not on a try', () => {
+    const told: Told[] = [asked, done('deferred'), saved];
+    expect(judge(turnSettled({ messageId: MINE }), told)?.verdict).toMatchObject({
+      reached: false,
+      exitCode: 2,
+    });
+  });
+
+  it('is waited for by who interrupts it', () => {
+    const told: Told[] = [ask(3), done('cancelled'), saved];
+    expect(judge(turnEnded(3), told)).toEqual({ verdict: { reached: true, turn: 3 }, after: 3 });
+  });
+
+  it('and was answered goes on', () => {
+    const told: Told[] = [done('succeeded'), due, saved];
+    expect(judge(turnSettled({ asking: 3 }), told)?.after).toBe(3);
+  });
+
+  it('and was deferred goes on as the turn of the answer', () => {
+    const told: Told[] = [
+      done('deferred'),
+      ['MessageQueued', { message_id: 'msg-a', mode: 'answer' }],
+      saved,
+      ['TurnRequested', { turn: 4, message_id: 'msg-a' }],
+      ['TurnFinished', { turn: 4, outcome: 'succeeded' }],
+      ['CheckpointRecorded', { reason: 'turn', turn: 4, complete: true }],
+    ];
+    const result = judge(turnSettled({ asking: 3 }), told);
+    expect(result).toEqual({ verdict: { reached: true, turn: 4 }, after: 6 });
+  });
+});
+
+describe('a message that steers [M3]', () => {
+  it('is waited for with the turn that it joined', () => {
+    const told: Told[] = [
+      ['SteerRequested', { message_id: MINE, turn: 3 }],
+      ['MessageDelivered', { message_id: MINE, turn: 3 }],
+      done('succeeded'),
+      saved,
+    ];
+    const result = judge(turnSettled({ messageId: MINE }), told);
+    expect(result).toEqual({ verdict: { reached: true, turn: 3 }, after: 4 });
+  });
+});
+
 describe('the turn of a message', () => {
   const goal = (): Goal => turnSettled({ messageId: MINE });
 

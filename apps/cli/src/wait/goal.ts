@@ -1,4 +1,5 @@
 import type { EventDocument, SessionDocument } from '@hangar/contracts';
+import { EXIT } from '../exit-codes.ts';
 import { payloadOf } from './event-fields.ts';
 
 /** How a wait ended. `turn`: the one it was about. */
@@ -8,6 +9,8 @@ export interface Verdict {
   /** When not reached: what happened, and what to do next, with SESSION for its name. */
   what?: string;
   next?: string;
+  /** Of a wait that was not reached; `failed` when left out. */
+  exitCode?: number;
 }
 
 /** Judges the events of one session, in order; null until there is a verdict. */
@@ -44,21 +47,39 @@ export const sessionUp = (): Goal => ({
   },
 });
 
-/** A turn that runs, the one that a message starts or joins, or the next message queued in a mode. */
-export type TurnGoal = { turn: number } | { messageId: string } | { queuedAs: 'auto' | 'retry' };
+/**
+ * A turn that runs, the one that a message starts or joins, the next message queued in a mode, or
+ * the turn that asked what was answered, or the one that goes on with the answer [A2].
+ */
+export type TurnGoal =
+  | { turn: number }
+  | { messageId: string }
+  | { queuedAs: 'auto' | 'retry' }
+  | { asking: number };
+
+/** Answering goes first: nothing more comes of the turn until then, maybe for days [A2]. */
+export const waitsOnPerson = (turn: number | null, text: string): Verdict => ({
+  reached: false,
+  ...(turn === null ? {} : { turn }),
+  what: `The agent waits on you: ${text}`,
+  next: 'Answer with hangar session answer SESSION.',
+  exitCode: EXIT.stopped,
+});
 
 const AT_REST = ['SessionIdled', 'SessionSuspended', 'TurnRequested', 'SandboxReleased'];
 
 /** The turn of a message has ended and its checkpoint is settled, whatever came of either. */
 export function turnSettled(about: TurnGoal): Goal {
   let messageId = 'messageId' in about ? about.messageId : null;
-  let turn = 'turn' in about ? about.turn : null;
+  const isAnswer = 'asking' in about;
+  let turn = 'turn' in about ? about.turn : isAnswer ? about.asking : null;
   let ended: Verdict | null = null;
   let failedReason: string | null = null;
   return {
     see(event) {
       const queued = payloadOf(event, 'MessageQueued');
-      if (queued && 'queuedAs' in about && queued.mode === about.queuedAs)
+      const isMeant = 'queuedAs' in about && queued?.mode === about.queuedAs;
+      if (queued && (isMeant || (isAnswer && queued.mode === 'answer')))
         messageId ??= queued.message_id;
       const asked = payloadOf(event, 'TurnRequested') ?? payloadOf(event, 'MessageDelivered');
       if (asked && asked.message_id === messageId) turn = asked.turn;
@@ -67,7 +88,12 @@ export function turnSettled(about: TurnGoal): Goal {
         return { reached: false, what: 'The message was taken back.', next: 'Send another one.' };
       const failed = payloadOf(event, 'MessageFailed');
       if (failed && failed.message_id === messageId) failedReason = failed.reason;
+      const raised = payloadOf(event, 'AttentionRaised');
+      if (raised?.asked && raised.turn === turn) return waitsOnPerson(turn, raised.text);
       const finished = payloadOf(event, 'TurnFinished');
+      // A turn that was deferred on what was answered goes on as the turn of the answer.
+      if (finished?.outcome === 'deferred' && isAnswer && finished.turn === about.asking)
+        return null;
       if (finished && finished.turn === turn) {
         ended = verdictOfTurn(finished.turn, finished.outcome, finished.error ?? failedReason);
         return null;
@@ -114,6 +140,7 @@ const OUTCOME_TEXT: Record<string, string> = {
 
 function verdictOfTurn(turn: number, outcome: string, error: string | null): Verdict {
   if (outcome === 'succeeded') return { reached: true, turn };
+  if (outcome === 'deferred') return waitsOnPerson(turn, `turn ${turn} ended on a question.`);
   const happened = OUTCOME_TEXT[outcome] ?? `was ${outcome}`;
   return {
     reached: false,
@@ -128,6 +155,8 @@ export function turnEnded(turn: number): Goal {
   const settled = turnSettled({ turn });
   return {
     see(event) {
+      // What it asks meanwhile is over with it.
+      if (event.type === 'AttentionRaised') return null;
       const verdict = settled.see(event);
       return verdict?.turn === turn ? { reached: true, turn } : verdict;
     },

@@ -37,6 +37,19 @@ const LINES: { [Name in EventName]?: Describe<Name> } = {
   }),
   MessageQueued: ({ message_id }) => ({ word: 'QUEUED', text: `message ${message_id} waits` }),
   MessageFailed: ({ reason }) => ({ word: 'WARNING', text: `the message failed: ${reason}` }),
+  SteerRequested: ({ message_id, turn }) => ({
+    word: 'QUEUED',
+    text: `message ${message_id} is offered to turn ${turn}`,
+  }),
+  MessageReturned: ({ message_id }) => ({
+    word: 'QUEUED',
+    text: `message ${message_id} did not reach the turn: it waits for the next`,
+  }),
+  CardAnswered: ({ answered_by }) => ({ word: 'ACTIVE', text: `answered by ${answered_by}` }),
+  DeferRequested: ({ turn }) => ({
+    word: 'ACTIVE',
+    text: `turn ${turn}: ending on its question, which stays open`,
+  }),
   TurnRequested: ({ turn, harness }) => ({ word: 'ACTIVE', text: `turn ${turn}: ${harness}` }),
   TurnStarted: ({ turn }) => ({ word: 'ACTIVE', text: `turn ${turn}: the agent is at work` }),
   TurnCancelRequested: ({ turn, reason }) => ({

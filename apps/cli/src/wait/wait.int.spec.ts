@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
+  activityStream,
   problem,
   startFakeServer,
   stream,
@@ -8,7 +9,14 @@ import {
 } from '../testing/fake-server.ts';
 import { golden } from '../testing/golden.ts';
 import { runCommand, type RunSetting } from '../testing/run-command.ts';
-import { checkpoint, event, session, turn } from '../testing/sample-documents.ts';
+import {
+  activity,
+  checkpoint,
+  decision,
+  event,
+  session,
+  turn,
+} from '../testing/sample-documents.ts';
 
 let server: FakeServer;
 afterEach(() => server.close());
@@ -93,6 +101,80 @@ async function run(
 }
 
 const SEND = ['session', 'send', 'csv-fix', '--wait', 'add a test'];
+
+describe('send --follow', () => {
+  const FOLLOW = ['session', 'send', 'csv-fix', '--follow', 'add a test'];
+  const items = activity.map((item) => ({
+    ...item,
+    turn: 2,
+    cursor: item.cursor.replace('1', '2'),
+  }));
+  const LIST = 'GET /api/sessions/ses-1a2b3c4d/activity';
+  const live = (kept: typeof items): Record<string, Answer | Answer[]> => ({
+    ...routes([...story, ...ending('succeeded')]),
+    'GET /api/sessions/ses-1a2b3c4d/activity/live': activityStream(items.slice(0, 2)),
+    [LIST]: { items: kept, next_cursor: null },
+  });
+
+  it('prints what the agent does, what came late too, and ends with the turn', async () => {
+    // The stream brings two; where the turn's end overtook it, the rest is read.
+    const kept: Answer = (response, { line }) => {
+      const after = /after=([\d.]+)/.exec(line)?.[1];
+      const rest = items.slice(items.findIndex(({ cursor }) => cursor === after) + 1);
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ items: rest, next_cursor: null }));
+    };
+    const ran = await run(FOLLOW, { ...live(items), [LIST]: kept });
+    expect(ran.code).toBe(0);
+    const types = ran.out
+      .trim()
+      .split('\n')
+      .map((line) => line.split('\t')[2]);
+    expect(types).toEqual(items.map(({ type }) => type));
+    expect(ran.err).toMatch(/RESUMING/);
+    expect(ran.err.trimEnd()).toMatch(/csv-fix: turn 2 succeeded in .*checkpoint ckp-1a2b3c4d-2$/);
+    const [followed] = server.asked.filter(({ line }) => line.includes('/live'));
+    expect(followed?.headers['last-event-id']).toBe('2.0.0');
+  });
+
+  it('in a turn that runs begins after what it did before', async () => {
+    const turns = [turn({ outcome: null, finished_at: null })];
+    const ran = await run([...FOLLOW, '--json'], {
+      ...live(items),
+      [`GET ${S}`]: session({ ...before, state: 'ACTIVE', turns }),
+      [LIST]: [
+        { items: activity.slice(0, 1), next_cursor: '1.0.1' },
+        { items: activity.slice(1, 4), next_cursor: null },
+        { items: [], next_cursor: null },
+      ],
+    });
+    expect(ran).toMatchObject({ code: 0, err: '' });
+    const [followed] = server.asked.filter(({ line }) => line.includes('/live'));
+    expect(followed?.headers['last-event-id']).toBe('1.0.4');
+  });
+
+  it('ends with 2 when the agent asks, and says how to answer [A2]', async () => {
+    const asks = event(21, 'AttentionRaised', {
+      kind: 'decision',
+      text: 'Run a command?',
+      turn: 2,
+      asked: { id: 'c1', kind: 'decision', questions: [] },
+    });
+    const ran = await run(FOLLOW, { ...live([]), [EVENTS]: stream([...story, asks]) });
+    expect(ran.code).toBe(2);
+    expect(ran.err).toMatch(/error: +The agent waits on you: Run a command\?/);
+    expect(ran.err).toMatch(/next: +Answer with hangar session answer csv-fix/);
+  });
+
+  it('does not wait behind a card that was open before', async () => {
+    const turns = [turn(), turn({ number: 2, outcome: null, finished_at: null })];
+    const open = session({ ...before, state: 'ACTIVE', turns, attention: [decision] });
+    const ran = await run(SEND, { ...live([]), [`GET ${S}`]: open });
+    expect(ran.code).toBe(2);
+    expect(ran.err).toMatch(/waits on you/);
+    expect(server.asked.some(({ line }) => line.includes('/events'))).toBe(false);
+  });
+});
 
 describe('send --wait', () => {
   it('shows the phases, then what the agent said', async () => {

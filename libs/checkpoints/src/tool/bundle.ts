@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync, writeFileSync } from 'node:fs';
 import { toFs } from './byte-path.ts';
 import type { WarningEntry } from './contract.ts';
 import type { PartWriter } from './part-writer.ts';
@@ -9,6 +9,8 @@ import type { Shadow } from './shadow.ts';
 
 /** The text in front of a bundle's pack: prerequisites and refs, one line each. */
 const HEADER_BYTES_MAX = 16 * 1024 * 1024;
+const SMALL_BYTES_MAX = 256 * 1024;
+const SHA256_VERSION = ['# v3 git bundle', '@object-format=sha256'];
 
 /** Writes repo.bundle (R1). Returns its size and what it needs to be there already. */
 export async function writeBundle(
@@ -26,6 +28,29 @@ export async function writeBundle(
     throw new ToolError('corrupt', `git cannot pack the repository's objects: ${line ?? ''}`);
   }
   return { size: statSync(toFs(path)).size, prerequisites: prerequisitesOf(path) };
+}
+
+/**
+ * The same without git, where nothing is new but what this capture has made: `parent` is a commit that
+ * the remote has and that holds all else. Null when there is more to it, or when deltas against the
+ * parent would be worth their time.
+ */
+export function writeSmallBundle(
+  shadow: Shadow,
+  roots: Roots,
+  parent: string | null,
+  writer: PartWriter,
+): { size: number } | null {
+  if (parent === null || !roots.excluded.includes(parent)) return null;
+  const added = roots.refs.filter((ref) => !roots.excluded.includes(ref.id));
+  if (!added.every((ref) => shadow.objects.has(ref.id))) return null;
+  const pack = shadow.objects.whole(SMALL_BYTES_MAX);
+  if (pack === null) return null;
+  const version = shadow.format === 'sha1' ? ['# v2 git bundle'] : SHA256_VERSION;
+  const lines = [...version, `-${parent} `, ...added.map((ref) => `${ref.id} ${ref.name}`), '', ''];
+  const bundle = Buffer.concat([Buffer.from(lines.join('\n'), 'latin1'), pack]);
+  writeFileSync(toFs(writer.path('repo.bundle')), bundle);
+  return { size: bundle.length };
 }
 
 /** The `-<id>` lines of a bundle's header. */

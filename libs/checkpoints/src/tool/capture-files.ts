@@ -43,7 +43,9 @@ export async function captureFiles(
     },
     notes,
   );
-  await archiveConversation(request, { home, conversation }, writer, notes);
+  const archived = await archiveConversation(request, home, conversation, writer);
+  notes.skipped.push(...archived.skipped);
+  notes.warnings.push(...archived.warnings);
   return writeMeta(
     request,
     { fingerprint, untracked: { ignored: { count: 0, paths: [] } }, repository: null },

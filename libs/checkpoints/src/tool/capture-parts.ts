@@ -1,13 +1,13 @@
-import { prerequisitesOf, writeBasePack, writeBundle } from './bundle.ts';
-import { collectChanges, DIFF } from './changes.ts';
+import { prerequisitesOf, writeBasePack, writeBundle, writeSmallBundle } from './bundle.ts';
+import { collectChanges, makePatch } from './changes.ts';
 import type { CaptureRequest, KeptCounts, SkippedEntry, WarningEntry } from './contract.ts';
 import { noteFileMetadata } from './file-metadata.ts';
-import { dropMissing, fitBundle } from './fit-bundle.ts';
-import { buildGitState } from './git-state.ts';
+import { dropMissing, fitBundle, remakeTrees } from './fit-bundle.ts';
+import { buildGitState, configurationWarnings, type GitState } from './git-state.ts';
 import { findLargeObjects } from './large-files.ts';
 import type { Observation } from './observe.ts';
 import type { PartWriter } from './part-writer.ts';
-import { findRoots, resolveRemote, type Roots } from './roots.ts';
+import { findRoots, type Roots } from './roots.ts';
 import { writeCommit, type Shadow } from './shadow.ts';
 import {
   readWorktree,
@@ -36,10 +36,11 @@ export interface Snapshot {
   notes: ArchiveNotes;
 }
 
-/** Writes every part but meta.json. Archives run beside the git steps: each is half of the time. */
+/** Writes every part but meta.json; what does not wait for another runs beside it. */
 export async function captureParts(
   request: CaptureRequest,
   observation: Observation,
+  conversation: Promise<ArchiveNotes>,
   writer: PartWriter,
   hooks: { onPhase?: (phase: 'read') => void | Promise<void> },
 ): Promise<CapturedParts> {
@@ -49,7 +50,6 @@ export async function captureParts(
   };
   const archives = Promise.all([
     archiveUntracked(request, observation, writer, notes),
-    archiveConversation(request, observation, writer, notes),
     archiveNested(request, observation, writer, notes),
     noteFileMetadata(observation, notes.warnings),
   ]);
@@ -63,27 +63,29 @@ export async function captureParts(
   );
   await hooks.onPhase?.('read');
   const snapshot = await takeSnapshot(request, observation, content, notes);
-  const { prerequisites } = await writeObjects(request, snapshot, writer);
-  const base = await writeViews(request, snapshot, writer);
-  const state = buildGitState(
-    {
-      repository: observation.repository,
-      index: observation.index,
-      scan: observation.tracked,
-      content: snapshot.content,
-      trees: snapshot.trees,
-      files: observation.files,
-      largeFiles: observation.conversions.largeFiles,
-      nested: observation.nested,
-    },
-    notes.warnings,
-  );
-  writer.write('gitstate', Buffer.from(JSON.stringify(state)), writer.extraCodec);
+  const { trees } = snapshot;
+  const objects = writeObjects(request, snapshot, writer);
+  objects.catch(() => undefined);
+  const describe = async (): Promise<GitState> => {
+    const views = writeViews(request, snapshot, writer);
+    views.catch(() => undefined);
+    const state = stateOf(snapshot);
+    await writer.write('gitstate', Buffer.from(JSON.stringify(state)), writer.extraCodec);
+    await views;
+    return state;
+  };
+  let state = await describe();
+  const { prerequisites } = await objects;
+  // What did not fit into the bundle is not in the trees any more.
+  if (snapshot.trees !== trees) state = await describe();
   const [untracked] = await archives;
+  const { skipped, warnings } = await conversation;
+  notes.skipped.push(...skipped);
+  notes.warnings.push(...warnings, ...configurationWarnings(observation.repository));
   return {
     trees: snapshot.trees,
     prerequisites,
-    base,
+    base: observation.objects.base,
     ...notes,
     kept: {
       tracked_files: state.times.seconds.length,
@@ -98,22 +100,34 @@ export async function captureParts(
   };
 }
 
+const stateOf = ({ observation, content, trees }: Snapshot): GitState =>
+  buildGitState({
+    repository: observation.repository,
+    index: observation.index,
+    scan: observation.tracked,
+    content,
+    trees,
+    files: observation.files,
+    largeFiles: observation.conversions.largeFiles,
+    nested: observation.nested,
+  });
+
 async function takeSnapshot(
   request: CaptureRequest,
   observation: Observation,
   content: WorktreeContent,
   notes: ArchiveNotes,
 ): Promise<Snapshot> {
-  const { shadow, repository, index, tracked, files, nested } = observation;
+  const { shadow, repository, index, tracked, files, nested, objects } = observation;
   const indexTrees = await writeIndexTrees(shadow, index);
   const trees = {
     ...indexTrees,
-    ...(await writeWorktreeTrees(shadow, tracked, content, indexTrees.index)),
+    ...(await writeWorktreeTrees(shadow, index, tracked, content, indexTrees.index)),
   };
-  const roots = await findRoots(
+  const roots = findRoots(
     shadow,
     repository,
-    { trees, index, files, baseBranch: request.base_branch },
+    { trees, index, files, baseBranch: request.base_branch, types: objects.types },
     notes.warnings,
   );
   nested.rootIds.forEach((id, number) => {
@@ -125,6 +139,14 @@ async function takeSnapshot(
   return { observation, content, trees, roots, notes };
 }
 
+/** HEAD, where all that it does not have is among the shadow's new objects. */
+function soleParent({ observation, trees }: Snapshot): string | null {
+  const { objects, repository, shadow } = observation;
+  if (objects.headTree !== trees.index) return null;
+  const isMade = trees.worktree === trees.index || shadow.objects.has(trees.worktree);
+  return isMade ? repository.headId : null;
+}
+
 /** repo.bundle, base.pack and the objects of git-lfs. */
 async function writeObjects(
   request: CaptureRequest,
@@ -132,10 +154,15 @@ async function writeObjects(
   writer: PartWriter,
 ): Promise<{ prerequisites: string[] }> {
   const { shadow, repository } = snapshot.observation;
-  const first = await writeBundle(shadow, snapshot.roots, writer).catch(async (error: unknown) => {
-    if (!(await dropMissing(snapshot))) throw error;
-    return writeBundle(shadow, snapshot.roots, writer);
-  });
+  const small = writeSmallBundle(shadow, snapshot.roots, soleParent(snapshot), writer);
+  const first =
+    small ??
+    (await writeBundle(shadow, snapshot.roots, writer).catch(async () => {
+      // Perhaps a tree is gone that the index names; then git makes it anew.
+      await remakeTrees(snapshot);
+      await dropMissing(snapshot);
+      return writeBundle(shadow, snapshot.roots, writer);
+    }));
   if (first.size > request.caps.part_bytes_max) await fitBundle(request, snapshot, writer);
   await writer.adopt('repo.bundle');
   const prerequisites = prerequisitesOf(writer.path('repo.bundle'));
@@ -163,61 +190,47 @@ async function writeObjects(
   return { prerequisites };
 }
 
-/** wip.patch (documented, for people and older readers) and changes.json. Returns the base. */
+const PATCH_OVER_CAP: WarningEntry = {
+  path: 'wip.patch',
+  reason: 'over the cap: only this view is missing, the content is in repo.bundle',
+};
+
+/** wip.patch (documented, for people and older readers) and changes.json. */
 async function writeViews(
   request: CaptureRequest,
   snapshot: Snapshot,
   writer: PartWriter,
-): Promise<string | null> {
+): Promise<void> {
   const { observation, trees, notes } = snapshot;
-  const { shadow, repository, untracked } = observation;
-  const head = repository.headId ?? (await writeEmptyTree(shadow));
-  const base = await findBase(shadow, repository, request.base_branch);
-  const [patch, changes] = await Promise.all([
-    shadow.git([...DIFF, '-p', '--binary', head, trees.view], {
-      outputBytesMax: request.caps.part_bytes_max,
-    }),
-    collectChanges(shadow, {
-      base: base ?? (repository.headId === null ? null : head),
-      baseId: base,
-      head,
-      index: trees.index,
-      view: trees.view,
-      untracked: untracked.files,
-    }),
-  ]);
-  if (patch.cut) {
-    notes.warnings.push({
-      path: 'wip.patch',
-      reason: 'over the cap: only this view is missing, the content is in repo.bundle',
-    });
-  } else writer.write('wip.patch', patch.stdout, 'none');
-  writer.write('changes.json', Buffer.from(JSON.stringify(changes)), writer.extraCodec);
-  return base;
+  const { shadow, repository, untracked, objects } = observation;
+  const head = repository.headId ?? writeEmptyTree(shadow);
+  const headTree = objects.headTree ?? head;
+  const { base } = objects;
+  const input = {
+    base: base ?? (repository.headId === null ? null : head),
+    baseId: base,
+    head,
+    headTree,
+    index: trees.index,
+    view: trees.view,
+    untracked: untracked.files,
+  };
+  const { patch, cut, forArea } = await makePatch(
+    shadow,
+    [headTree, trees.view],
+    request.caps.part_bytes_max,
+  );
+  // With nothing staged it is the diff of what is not.
+  const isSame = forArea !== null && headTree === trees.index;
+  const known = isSame ? { area: 'unstaged' as const, output: forArea } : null;
+  const changes = await collectChanges(shadow, input, known);
+  if (cut) notes.warnings.push(PATCH_OVER_CAP);
+  else await writer.write('wip.patch', patch, 'none');
+  await writer.write('changes.json', Buffer.from(JSON.stringify(changes)), writer.extraCodec);
 }
 
-export async function writeEmptyTree(shadow: Shadow): Promise<string> {
-  const { stdout } = await shadow.git(['hash-object', '-w', '-t', 'tree', '--stdin'], {
-    input: '',
-  });
-  return stdout.toString('latin1').trim();
-}
-
-/** The commit of the base branch that this work builds on. */
-export async function findBase(
-  shadow: Shadow,
-  repository: Observation['repository'],
-  baseBranch: string | undefined,
-): Promise<string | null> {
-  const remote =
-    resolveRemote(repository, `refs/remotes/origin/${baseBranch ?? ''}`) ??
-    resolveRemote(repository, 'refs/remotes/origin/HEAD');
-  if (remote === null || repository.headId === null) return remote;
-  if (remote === repository.headId) return remote;
-  const found = await shadow.git(['merge-base', repository.headId, remote]);
-  const id = found.stdout.toString('latin1').trim();
-  return found.status === 0 && id !== '' ? id : null;
-}
+export const writeEmptyTree = (shadow: Shadow): string =>
+  shadow.objects.add('tree', Buffer.alloc(0));
 
 async function archiveUntracked(
   request: CaptureRequest,
@@ -245,12 +258,11 @@ async function archiveUntracked(
 
 export async function archiveConversation(
   request: CaptureRequest,
-  observation: Pick<Observation, 'home' | 'conversation'>,
+  home: string,
+  conversation: readonly string[],
   writer: PartWriter,
-  notes: ArchiveNotes,
-): Promise<void> {
-  const { home, conversation } = observation;
-  const before = notes.skipped.length;
+): Promise<ArchiveNotes> {
+  const notes: ArchiveNotes = { skipped: [], warnings: [] };
   await writeArchive(
     writer,
     {
@@ -266,9 +278,10 @@ export async function archiveConversation(
     notes,
   );
   // Told apart from files of the checkout in the report.
-  for (const item of notes.skipped.slice(before)) {
+  for (const item of notes.skipped) {
     if (conversation.includes(item.path)) item.path = `~/${item.path}`;
   }
+  return notes;
 }
 
 async function archiveNested(

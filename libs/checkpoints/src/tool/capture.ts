@@ -1,13 +1,14 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { fromText, joinPath, toFs } from './byte-path.ts';
-import type { CaptureReport, CaptureRequest, UnchangedReport } from './contract.ts';
+import type { CaptureReport, CaptureRequest, UnchangedReport, WarningEntry } from './contract.ts';
 import { captureFiles } from './capture-files.ts';
 import { writeMeta } from './capture-meta.ts';
-import { captureParts } from './capture-parts.ts';
-import { observe } from './observe.ts';
+import { archiveConversation, captureParts } from './capture-parts.ts';
+import { listConversation, observe } from './observe.ts';
 import { PartWriter } from './part-writer.ts';
 import { findGitDirectory, readRepository, readText, type Repository } from './repository.ts';
 import { makeScratch, removeScratch } from './shadow.ts';
+import type { ArchiveNotes } from './tar-archive.ts';
 
 /** HEAD, refs or index moved meanwhile: the capture is taken again so often, then warns. */
 const ATTEMPTS_MAX = 3;
@@ -46,24 +47,46 @@ async function captureOnce(
   hooks: CaptureHooks,
   attempt: number,
 ): Promise<CaptureReport | UnchangedReport | 'moved'> {
-  const before = pin(fromText(request.work));
-  const observation = await observe(request, scratch, { conversions: true });
-  if (observation === null) return captureFiles(request, writer);
-  if (observation.fingerprint === request.unless_fingerprint) {
-    return { unchanged: true, fingerprint: observation.fingerprint };
+  const work = fromText(request.work);
+  const home = fromText(request.home);
+  const before = pin(work);
+  if (findGitDirectory(work).state !== 'found') return captureFiles(request, writer);
+  const conversation = listConversation(home, request.conversation_directories);
+  const archive = (): Promise<ArchiveNotes> =>
+    archiveConversation(request, home, conversation, writer);
+  // Between turns there is mostly nothing new: then it waits until that is known.
+  const early = request.reason === 'interval' ? null : archive();
+  try {
+    const observation = await observe(request, scratch, { conversions: true, conversation });
+    if (observation === null) {
+      await early;
+      return await captureFiles(request, writer);
+    }
+    if (observation.fingerprint === request.unless_fingerprint) {
+      await early;
+      writer.clear();
+      return { unchanged: true, fingerprint: observation.fingerprint };
+    }
+    await hooks.onPhase?.('observed');
+    const archived = early ?? archive();
+    archived.catch(() => undefined);
+    const parts = await captureParts(request, observation, archived, writer, hooks);
+    await hooks.onPhase?.('written');
+    if (pin(work) !== before) {
+      if (attempt < ATTEMPTS_MAX) return 'moved';
+      parts.warnings.push(MOVING);
+    }
+    return writeMeta(request, observation, parts, writer);
+  } finally {
+    // Nothing is written any more when the writer is cleared.
+    await early?.catch(() => undefined);
   }
-  await hooks.onPhase?.('observed');
-  const parts = await captureParts(request, observation, writer, hooks);
-  await hooks.onPhase?.('written');
-  if (pin(fromText(request.work)) !== before) {
-    if (attempt < ATTEMPTS_MAX) return 'moved';
-    parts.warnings.push({
-      reason:
-        'the repository kept changing while the checkpoint was taken: HEAD, index and files may be of slightly different moments',
-    });
-  }
-  return writeMeta(request, observation, parts, writer);
 }
+
+const MOVING: WarningEntry = {
+  reason:
+    'the repository kept changing while the checkpoint was taken: HEAD, index and files may be of slightly different moments',
+};
 
 /** What must not move during a capture, as text: HEAD, local and remote refs, the index file. */
 function pin(work: string): string {

@@ -1,4 +1,4 @@
-import { findBase, writeEmptyTree } from './capture-parts.ts';
+import { writeEmptyTree } from './capture-parts.ts';
 import { collectChanges } from './changes.ts';
 import type { ChangesReport, ChangesRequest, FingerprintRequest } from './contract.ts';
 import { captureFingerprint } from './capture-files.ts';
@@ -14,7 +14,7 @@ export async function changes(request: ChangesRequest): Promise<ChangesReport> {
   const scratch = makeScratch();
   try {
     const home = request.home ?? '/nonexistent';
-    const place = { work: request.work, home, conversation_directories: [] };
+    const place = { ...request, home, conversation_directories: [] };
     const seen = await observe(place, scratch, { conversions: true });
     if (seen === null) return { base: null, files: [], truncated: false };
     const { shadow, repository, index, tracked } = seen;
@@ -22,13 +22,14 @@ export async function changes(request: ChangesRequest): Promise<ChangesReport> {
     const notes = { skipped: [], warnings: [] };
     const content = readWorktree(shadow, tracked, converted, FILE_BYTES_MAX, notes);
     const trees = await writeIndexTrees(shadow, index);
-    const { view } = await writeWorktreeTrees(shadow, tracked, content, trees.index);
-    const head = repository.headId ?? (await writeEmptyTree(shadow));
-    const base = await findBase(shadow, repository, request.base_branch);
+    const { view } = await writeWorktreeTrees(shadow, index, tracked, content, trees.index);
+    const head = repository.headId ?? writeEmptyTree(shadow);
+    const { base, headTree } = seen.objects;
     return await collectChanges(shadow, {
       base: base ?? (repository.headId === null ? null : head),
       baseId: base,
       head,
+      headTree: headTree ?? head,
       index: trees.index,
       view,
       untracked: seen.untracked.files,

@@ -29,19 +29,29 @@ export interface ChangesInput {
   base: string | null;
   baseId: string | null;
   head: string;
+  headTree: string;
   index: string;
   view: string;
   untracked: readonly string[];
 }
 
-export async function collectChanges(shadow: Shadow, input: ChangesInput): Promise<ChangesReport> {
+/** `known`: an area whose diff is there already. */
+export async function collectChanges(
+  shadow: Shadow,
+  input: ChangesInput,
+  known: { area: ChangeArea; output: Buffer } | null = null,
+): Promise<ChangesReport> {
   const pairs: [ChangeArea, string | null, string][] = [
     ['committed', input.base, input.head],
-    ['staged', input.head, input.index],
+    ['staged', input.headTree, input.index],
     ['unstaged', input.index, input.view],
   ];
   const lists = await Promise.all(
-    pairs.map(([area, from, to]) => diffArea(shadow, area, from, to)),
+    pairs.map(([area, from, to]) =>
+      area === known?.area
+        ? Promise.resolve(readDiff(area, known.output, false))
+        : diffArea(shadow, area, from, to),
+    ),
   );
   const report: ChangesReport = { base: input.baseId, files: [], truncated: false };
   for (const list of lists) {
@@ -68,12 +78,20 @@ async function diffArea(
   if (from === null || from === to) return { files: [], truncated: false };
   const args = [...DIFF, '-z', '--raw', '-p', from, to];
   const { stdout, cut } = await shadow.git(args, { outputBytesMax: AREA_BYTES_MAX });
-  const { raw, patch } = splitRaw(stdout);
+  return readDiff(area, stdout, cut);
+}
+
+function readDiff(
+  area: ChangeArea,
+  output: Buffer,
+  cut: boolean,
+): { files: ChangedFile[]; truncated: boolean } {
+  const { raw, patch } = splitRaw(output);
   const chunks = patch.split(/^(?=diff --git )/m).filter((chunk) => chunk !== '');
   const files = raw.map(({ status, path }, number): ChangedFile => {
     const chunk = chunks[number];
     const last = cut && number >= chunks.length - 1;
-    const binary = chunk !== undefined && /^Binary files /m.test(chunk);
+    const binary = chunk !== undefined && /^(?:Binary files |GIT binary patch$)/m.test(chunk);
     const shown = chunk !== undefined && !binary && !last && chunk.length <= DIFF_BYTES_MAX;
     return {
       path: toReport(path),
@@ -84,6 +102,29 @@ async function diffArea(
     };
   });
   return { files, truncated: cut || chunks.some((chunk) => chunk.length > DIFF_BYTES_MAX) };
+}
+
+/** Names that git writes as they are, with -z or without. */
+const PLAIN_NAME = /^[ !#-[\]-~]+$/;
+
+/**
+ * The patch with binary content between two trees, and what of its making can be used again for an
+ * area of `collectChanges` between the same two.
+ */
+export async function makePatch(
+  shadow: Shadow,
+  [from, to]: [string, string],
+  bytesMax: number,
+): Promise<{ patch: Buffer; cut: boolean; forArea: Buffer | null }> {
+  const args = [...DIFF, '-p', '--binary'];
+  const both = await shadow.git([...args, '-z', '--raw', from, to], { outputBytesMax: bytesMax });
+  const { raw, patch } = splitRaw(both.stdout);
+  if (!both.cut && raw.every(({ path }) => PLAIN_NAME.test(path))) {
+    const forArea = both.stdout.length <= AREA_BYTES_MAX ? both.stdout : null;
+    return { patch: Buffer.from(patch, 'latin1'), cut: false, forArea };
+  }
+  const { stdout, cut } = await shadow.git([...args, from, to], { outputBytesMax: bytesMax });
+  return { patch: stdout, cut, forArea: null };
 }
 
 /** With -z the raw records come first, an empty field ends them, the patch follows. */

@@ -1,10 +1,12 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { joinPath, splitNul, toFs, toText } from './byte-path.ts';
+import type { CheckoutScan } from './checkout-scan.ts';
 import { configValue } from './config-file.ts';
+import { MODE_GITLINK, MODE_LINK } from './index-file.ts';
+import type { IndexTable } from './index-table.ts';
 import { readText, type Repository } from './repository.ts';
 import { cleanEnvironment, expandHome, userConfig, type Shadow } from './shadow.ts';
 import { runProcess } from './run-process.ts';
-import type { TrackedFile } from './tracked-files.ts';
 
 /**
  * Files that git holds for unmodified although their bytes on disk are a conversion of their blob:
@@ -29,21 +31,22 @@ export async function findConversions(
   shadow: Shadow,
   repository: Repository,
   home: string,
-  files: readonly TrackedFile[],
+  table: IndexTable,
+  scan: CheckoutScan,
 ): Promise<Conversions> {
   const result: Conversions = { converted: [], largeFiles: [], largeFilePaths: new Set() };
-  const sources = attributeSources(shadow, repository, home, files);
-  const possible = files.length <= UNCONDITIONAL_FILES_MAX || mayConvert(repository, home, sources);
+  const sources = attributeSources(shadow, repository, home, table);
+  const possible = table.count <= UNCONDITIONAL_FILES_MAX || mayConvert(repository, home, sources);
   if (!possible) return result;
-  const clean = files.filter((file) => file.statClean && file.kind === 'file');
+  const clean = cleanFiles(table, scan);
   const [sizes, attributes] = await Promise.all([
     blobSizes(shadow, clean),
-    convertingAttributes(shadow, sources, files),
+    convertingAttributes(shadow, sources, table),
   ]);
   for (const path of attributes.largeFiles) result.largeFilePaths.add(path);
   for (const file of clean) {
-    const size = sizes.get(file.entry!.id);
-    const differs = size !== undefined && size !== (file.stat?.size ?? file.entry!.stat.size);
+    const size = sizes.get(file.id);
+    const differs = size !== undefined && size !== file.size;
     if (result.largeFilePaths.has(file.path)) {
       if (differs) result.largeFiles.push(file.path);
     } else if (differs || attributes.converted.has(file.path)) result.converted.push(file.path);
@@ -51,13 +54,34 @@ export async function findConversions(
   return result;
 }
 
+interface CleanFile {
+  path: string;
+  id: string;
+  /** On disk, in bytes. */
+  size: number;
+}
+
+/** Files (no links) that git takes for unmodified without a look at their content. */
+function cleanFiles(table: IndexTable, scan: CheckoutScan): CleanFile[] {
+  const files: CleanFile[] = [];
+  for (let number = 0; number < table.count; number++) {
+    if (scan.plain[number] !== 1 || table.mode(number) === MODE_LINK) continue;
+    const { size } = table.stat(number);
+    files.push({ path: table.path(number), id: table.id(number), size });
+  }
+  for (const { path, kind, statClean, entry, stat } of scan.files.values()) {
+    if (statClean && kind === 'file') files.push({ path, id: entry!.id, size: stat!.size });
+  }
+  return files;
+}
+
 async function blobSizes(
   shadow: Shadow,
-  files: readonly TrackedFile[],
+  files: readonly CleanFile[],
 ): Promise<Map<string, number>> {
   const sizes = new Map<string, number>();
   if (files.length === 0) return sizes;
-  const ids = new Set(files.map((file) => file.entry!.id));
+  const ids = new Set(files.map((file) => file.id));
   const input = `${[...ids].join('\n')}\n`;
   const args = ['cat-file', '--buffer', '--batch-check=%(objectname) %(objectsize)'];
   const { stdout } = await shadow.git(args, { input });
@@ -79,7 +103,7 @@ function attributeSources(
   shadow: Shadow,
   repository: Repository,
   home: string,
-  files: readonly TrackedFile[],
+  table: IndexTable,
 ): AttributeSources {
   const info = readText(joinPath(repository.commonDirectory, 'info/attributes'));
   const all = [...userConfig(home), ...repository.config];
@@ -89,8 +113,7 @@ function attributeSources(
       ? joinPath(home, '.config/git/attributes')
       : expandHome(named, home, repository.work);
   // An untracked .gitattributes at the top is in force as well.
-  const places = new Set(['.gitattributes']);
-  for (const { path } of files) if (path.endsWith('/.gitattributes')) places.add(path);
+  const places = new Set(['.gitattributes', ...table.pathsNamed('.gitattributes')]);
   const texts = [info, readText(userFile)];
   for (const path of places) texts.push(readText(joinPath(shadow.work, path)));
   return { info, userFile, texts: texts.filter((text) => text !== null) };
@@ -109,21 +132,24 @@ function mayConvert(repository: Repository, home: string, sources: AttributeSour
 async function convertingAttributes(
   shadow: Shadow,
   sources: AttributeSources,
-  files: readonly TrackedFile[],
+  table: IndexTable,
 ): Promise<{ converted: Set<string>; largeFiles: string[] }> {
   const { info, userFile } = sources;
   const found = { converted: new Set<string>(), largeFiles: [] as string[] };
   if (!sources.texts.some((text) => CONVERTING.test(text))) return found;
   const directory = joinPath(shadow.directory, 'attributes');
   makeAttributesDirectory(directory, shadow, info);
-  const paths = files.filter((file) => !file.gitlink).map((file) => `${file.path}\0`);
+  const paths = new Set<string>();
+  for (let number = 0; number < table.count; number++) {
+    if (table.mode(number) !== MODE_GITLINK) paths.add(`${table.path(number)}\0`);
+  }
   const git = [`--git-dir=${toText(directory)}`, `--work-tree=${toText(shadow.work)}`];
   if (existsSync(toFs(userFile))) git.push('-c', `core.attributesFile=${toText(userFile)}`);
   const check = ['check-attr', '-z', '--stdin', 'filter', 'ident', 'working-tree-encoding'];
   const { stdout } = await runProcess('git', [...git, ...check], {
     env: cleanEnvironment(),
     cwd: toText(shadow.work),
-    input: Buffer.from(paths.join(''), 'latin1'),
+    input: Buffer.from([...paths].join(''), 'latin1'),
   });
   const fields = splitNul(stdout);
   for (let at = 0; at + 2 < fields.length; at += 3) {

@@ -1,6 +1,9 @@
 import { statSync } from 'node:fs';
 import { joinPath, toBytes, toFs, toReport, toText } from './byte-path.ts';
+import type { CheckoutScan } from './checkout-scan.ts';
 import type { WarningEntry } from './contract.ts';
+import { MODE_LINK } from './index-file.ts';
+import type { IndexTable } from './index-table.ts';
 import type { Observation } from './observe.ts';
 import { runProcess } from './run-process.ts';
 import { cleanEnvironment } from './shadow.ts';
@@ -20,11 +23,10 @@ export async function noteFileMetadata(
 
 /** tar reads no content when it writes to /dev/null, and marks attributes with a star. */
 async function noteAttributes(observation: Observation, warnings: WarningEntry[]): Promise<void> {
-  const paths: string[] = [];
-  for (const file of observation.tracked.files.values()) {
-    if (file.kind === 'file') paths.push(file.path);
-  }
-  if (paths.length === 0 || paths.length > ATTRIBUTE_FILES_MAX) return;
+  const table = observation.index?.table;
+  if (table === undefined || table.count > ATTRIBUTE_FILES_MAX) return;
+  const paths = filesOf(table, observation.tracked);
+  if (paths.length === 0) return;
   const attributes = ['--xattrs', '--xattrs-include=user.*', '--quoting-style=escape'];
   const place = ['-C', toText(observation.work), '--no-recursion', '--null', '-T', '-'];
   const create = ['-cvvf', '/dev/null', '--format=posix', '--ignore-failed-read'];
@@ -38,6 +40,16 @@ async function noteAttributes(observation: Observation, warnings: WarningEntry[]
     const reason = 'extended attributes of tracked files are not kept';
     warnings.push({ path: toReport(path!), reason });
   }
+}
+
+function filesOf(table: IndexTable, scan: CheckoutScan): string[] {
+  const paths: string[] = [];
+  for (let number = 0; number < table.count; number++) {
+    const isFile = scan.plain[number] === 1 && table.mode(number) !== MODE_LINK;
+    if (isFile) paths.push(table.path(number));
+  }
+  for (const { path, kind } of scan.files.values()) if (kind === 'file') paths.push(path);
+  return paths;
 }
 
 const MARKED = /^-[rwxsStT-]{9}\* \S+ +\d+ \S+ \S+ (.*)$/gm;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { lstatSync } from 'node:fs';
 import { joinPath, toFs } from './byte-path.ts';
 import type { StateFile } from './git-state.ts';
-import type { IndexFile } from './index-file.ts';
+import type { IndexTable } from './index-table.ts';
 import { isLocalRef, type Repository } from './repository.ts';
 import type { TrackedScan } from './tracked-files.ts';
 
@@ -14,7 +14,7 @@ import type { TrackedScan } from './tracked-files.ts';
  */
 export interface FingerprintInput {
   repository: Repository | null;
-  index: IndexFile | null;
+  index: IndexTable | null;
   scan: TrackedScan | null;
   files: readonly StateFile[];
   /** Paths below `work`: untracked files, empty directories, files of nested repositories. */
@@ -43,15 +43,8 @@ export function computeFingerprint(input: FingerprintInput): string {
       repository.config.flatMap((entry) => [entry.key, entry.value ?? '']),
     );
   }
-  const entries = index?.entries ?? [];
-  add(
-    'index',
-    entries.map((entry) => {
-      const flags = Number(entry.assumeUnchanged) + 2 * Number(entry.skipWorktree);
-      const intent = entry.intentToAdd ? 'n' : '';
-      return `${entry.mode} ${entry.id} ${entry.stage}${flags}${intent} ${entry.path}`;
-    }),
-  );
+  hash.update(`index ${index?.count ?? 0}\0`);
+  if (index) hash.update(index.withoutStat());
   const operation = input.files.filter((file) => !file.path.startsWith('logs/'));
   add(
     'state',

@@ -96,7 +96,7 @@ function keepBack(snapshot: Snapshot, path: string): void {
   const { content, observation } = snapshot;
   content.changed = content.changed.filter((file) => file.path !== path);
   content.keptBack.push(path);
-  if (observation.tracked.files.get(path)?.entry === null) content.gone.push(path);
+  if (observation.tracked.fileOf(path)?.entry === null) content.gone.push(path);
 }
 
 async function dropStaged(snapshot: Snapshot, excess: number): Promise<boolean> {
@@ -135,7 +135,7 @@ async function dropFromIndex(
   reason: SkippedEntry['reason'],
 ): Promise<void> {
   const { observation, notes, content } = snapshot;
-  const { shadow, index } = observation;
+  const { index } = observation;
   if (index === null) return;
   const dropped = new Map(chosen.map((item) => [item.path, item]));
   index.entries = index.entries.flatMap((entry) => {
@@ -146,11 +146,20 @@ async function dropFromIndex(
   const present = new Map(index.entries.map((entry) => [entry.path, entry]));
   for (const item of chosen) {
     notes.skipped.push({ path: toReport(item.path), bytes: item.bytes, reason });
-    const file = observation.tracked.files.get(item.path);
+    const file = observation.tracked.fileOf(item.path);
     if (file) file.entry = present.get(item.path) ?? null;
     const onDisk = content.changed.some((changed) => changed.path === item.path);
     if (!onDisk) keepBack(snapshot, item.path);
   }
+  await remakeTrees(snapshot);
+}
+
+/** All trees by git, from the entries alone. */
+export async function remakeTrees(snapshot: Snapshot): Promise<void> {
+  const { shadow, index } = snapshot.observation;
+  if (index === null) return;
+  // From now on the table is not asked, nor the trees in it.
+  index.entries = [...index.entries];
   const bytes = serialiseIndex(index.entries, shadow.format, null);
   writeFileSync(toFs(joinPath(shadow.directory, 'index')), bytes);
   await rebuild(snapshot);
@@ -168,7 +177,7 @@ interface StagedFile {
 async function stagedFiles(snapshot: Snapshot): Promise<StagedFile[]> {
   const { shadow, repository, index } = snapshot.observation;
   if (index === null) return [];
-  const from = repository.headId ?? (await emptyTree(shadow));
+  const from = repository.headId ?? shadow.objects.add('tree', Buffer.alloc(0));
   const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', from, snapshot.trees.index];
   const fields = splitNul(await gitOrThrow(shadow, args));
   const found: StagedFile[] = [];
@@ -199,17 +208,12 @@ async function measureBlobs(
   });
 }
 
-const emptyTree = async (shadow: Shadow): Promise<string> => {
-  const args = ['hash-object', '-w', '-t', 'tree', '--stdin'];
-  return (await gitOrThrow(shadow, args, { input: '' })).toString('latin1').trim();
-};
-
 /** New trees and the roots that point at them. */
 async function rebuild(snapshot: Snapshot): Promise<void> {
   const { observation, content, roots } = snapshot;
   const { shadow, index, tracked, repository } = observation;
   const indexTrees = await writeIndexTrees(shadow, index);
-  const trees = await writeWorktreeTrees(shadow, tracked, content, indexTrees.index);
+  const trees = await writeWorktreeTrees(shadow, index, tracked, content, indexTrees.index);
   snapshot.trees = { ...indexTrees, ...trees };
   const head = roots.refs.some((ref) => ref.name === 'refs/hangar/checkpoint')
     ? repository.headId

@@ -4,10 +4,12 @@ import type { ConfigEntry } from './config-file.ts';
 import { readConfig } from './config-file.ts';
 import { recordConfig } from './configuration.ts';
 import type { WarningEntry } from './contract.ts';
-import type { IndexFile } from './index-file.ts';
+import type { CheckoutScan } from './checkout-scan.ts';
+import type { TableIndex } from './index-file.ts';
+import type { IndexTable } from './index-table.ts';
 import type { NestedScan } from './nested-repositories.ts';
 import { isLocalRef, type Ref, type Repository, type SymbolicRef } from './repository.ts';
-import { exactTime, splitTime, type TrackedScan } from './tracked-files.ts';
+import { exactTime, splitTime } from './tracked-files.ts';
 import type { WorktreeContent } from './snapshot-trees.ts';
 
 /**
@@ -208,8 +210,8 @@ export function resolveUndoIds(body: Buffer, idBytes: number): string[] {
 
 export interface StateInput {
   repository: Repository;
-  index: IndexFile | null;
-  scan: TrackedScan;
+  index: TableIndex | null;
+  scan: CheckoutScan;
   content: WorktreeContent;
   trees: { worktree: string; index: string };
   files: StateFile[];
@@ -217,16 +219,17 @@ export interface StateInput {
   nested: NestedScan;
 }
 
-export function buildGitState(input: StateInput, warnings: WarningEntry[]): GitState {
+export function configurationWarnings(repository: Repository): WarningEntry[] {
+  const { leftOut } = recordConfig(repository.config);
+  if (leftOut.length === 0) return [];
+  const reason = `settings left out (a program, a place outside or possibly a credential): ${leftOut.map(toReport).join(', ')}`;
+  return [{ path: '.git/config', reason }];
+}
+
+export function buildGitState(input: StateInput): GitState {
   const { repository, index, scan, content } = input;
-  const entries = index?.entries ?? [];
+  const flagged = index?.flagged ?? [];
   const config = recordConfig(repository.config);
-  if (config.leftOut.length > 0) {
-    warnings.push({
-      path: '.git/config',
-      reason: `settings left out (a program, a place outside or possibly a credential): ${config.leftOut.map(toReport).join(', ')}`,
-    });
-  }
   const worktreeConfig = readConfig(joinPath(repository.gitDirectory, 'config.worktree'));
   const local = repository.refs.filter((ref) => isLocalRef(ref.name));
   return {
@@ -235,14 +238,14 @@ export function buildGitState(input: StateInput, warnings: WarningEntry[]): GitS
     trees: input.trees,
     index: {
       present: index !== null,
-      conflicts: entries
+      conflicts: flagged
         .filter((entry) => entry.stage > 0)
         .map((entry) => [entry.mode, entry.id, entry.stage, entry.path]),
-      intent_to_add: entries
+      intent_to_add: flagged
         .filter((entry) => entry.intentToAdd)
         .map((entry) => [entry.mode, entry.path]),
-      skip_worktree: entries.filter((entry) => entry.skipWorktree).map((entry) => entry.path),
-      assume_unchanged: entries.filter((entry) => entry.assumeUnchanged).map((entry) => entry.path),
+      skip_worktree: flagged.filter((entry) => entry.skipWorktree).map((entry) => entry.path),
+      assume_unchanged: flagged.filter((entry) => entry.assumeUnchanged).map((entry) => entry.path),
       dirty: content.dirty.map((item) => [item.path, item.size]),
       resolve_undo: index?.resolveUndo?.toString('latin1') ?? null,
     },
@@ -259,34 +262,38 @@ export function buildGitState(input: StateInput, warnings: WarningEntry[]): GitS
     nested_config: input.nested.configurations,
     large_files: input.largeFiles,
     kept_back: content.keptBack,
-    ...recordTimes(repository.work, scan, content),
+    ...recordTimes(repository.work, index?.table ?? null, scan, content),
   };
 }
 
-/** Times and modes; files in byte order of their paths. */
+/** Times and modes; files in byte order of their paths, which is the order of the index. */
 function recordTimes(
   work: string,
-  scan: TrackedScan,
+  table: IndexTable | null,
+  scan: CheckoutScan,
   content: WorktreeContent,
 ): Pick<GitState, 'times' | 'modes' | 'directory_times'> {
   const seconds: number[] = [];
   const nanos: number[] = [];
   const modes: [string, number][] = [];
-  for (const path of timedPaths(scan, content)) {
-    const file = scan.files.get(path)!;
-    const { stat } = file;
-    if (stat === null && file.statClean && file.entry) {
-      // Most files. Clean ones with another mode than 644 or 755 have been looked at (findUnkept).
-      seconds.push(file.entry.stat.mtimeSeconds);
-      nanos.push(file.entry.stat.mtimeNanos);
+  const done = new Set(content.gone);
+  for (let number = 0; number < (table?.count ?? 0); number++) {
+    if (scan.plain[number] === 1) {
+      // Most files, with a mode of 644 or 755.
+      seconds.push(table!.modifiedSeconds(number));
+      nanos.push(table!.modifiedNanos(number));
       continue;
     }
+    const file = scan.files.get(table!.path(number))!;
+    // The stages of a conflict are one file.
+    if (done.has(file.path) || !(file.kind === 'file' || file.kind === 'link')) continue;
+    done.add(file.path);
     const [whole, rest] = exactTime(work, file);
     seconds.push(whole);
     nanos.push(rest);
-    if (!stat?.isFile()) continue;
-    const mode = stat.mode & 0o7777;
-    if (mode !== 0o644 && mode !== 0o755) modes.push([path, mode]);
+    if (!file.stat?.isFile()) continue;
+    const mode = file.stat.mode & 0o7777;
+    if (mode !== 0o644 && mode !== 0o755) modes.push([file.path, mode]);
   }
   const directoryTimes: [string, number, number][] = [];
   const gitlinks = [...scan.files.values()].flatMap(({ path, stat, gitlink, kind }) =>
@@ -298,15 +305,4 @@ function recordTimes(
     if (mode !== 0o755) modes.push([path, mode]);
   }
   return { times: { seconds, nanos }, modes, directory_times: directoryTimes };
-}
-
-/** Tracked files and links on disk, in the order `times` has them. */
-export function timedPaths(scan: TrackedScan, content: WorktreeContent): string[] {
-  const gone = new Set(content.gone);
-  const paths: string[] = [];
-  for (const file of scan.files.values()) {
-    const timed = file.kind === 'file' || file.kind === 'link';
-    if (timed && !gone.has(file.path)) paths.push(file.path);
-  }
-  return paths.sort();
 }

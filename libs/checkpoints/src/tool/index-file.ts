@@ -1,37 +1,19 @@
 import { createHash } from 'node:crypto';
 import { compareBytes } from './byte-path.ts';
-import { ToolError } from './tool-error.ts';
+import {
+  idBytesOf,
+  IndexTable,
+  type CachedStat,
+  type IndexEntry,
+  type ObjectFormat,
+} from './index-table.ts';
 
 /**
  * git's index, read and written directly: one pass instead of five `git ls-files` processes, and the
  * only way to carry over stat data (gitformat-index, versions 2 to 4).
  */
 
-export type ObjectFormat = 'sha1' | 'sha256';
-
-/** The stat data git caches for an entry; times as in `struct stat`, all 32 bits. */
-export interface CachedStat {
-  ctimeSeconds: number;
-  ctimeNanos: number;
-  mtimeSeconds: number;
-  mtimeNanos: number;
-  device: number;
-  inode: number;
-  uid: number;
-  gid: number;
-  size: number;
-}
-
-export interface IndexEntry {
-  path: string;
-  mode: number;
-  id: string;
-  stage: number;
-  assumeUnchanged: boolean;
-  skipWorktree: boolean;
-  intentToAdd: boolean;
-  stat: CachedStat;
-}
+export type { CachedStat, IndexEntry, ObjectFormat } from './index-table.ts';
 
 export interface IndexFile {
   entries: IndexEntry[];
@@ -64,114 +46,51 @@ const EXTENDED_SKIP = 0x4000;
 const EXTENDED_INTENT = 0x2000;
 const PATH_LENGTH_MAX = 0xfff;
 
-export const idBytesOf = (format: ObjectFormat): number => (format === 'sha1' ? 20 : 32);
-
 export const zeroId = (format: ObjectFormat): string => '0'.repeat(idBytesOf(format) * 2);
 
+/** An index whose entries are made into objects only when somebody wants all of them. */
+export class TableIndex implements IndexFile {
+  readonly table: IndexTable;
+  readonly split: boolean;
+  readonly sparse: boolean;
+  readonly resolveUndo: Buffer | null;
+  #entries: IndexEntry[] | null = null;
+  #isReplaced = false;
+
+  constructor(table: IndexTable) {
+    this.table = table;
+    this.split = table.extension('link') !== null;
+    this.sparse = table.extension('sdir') !== null;
+    this.resolveUndo = table.extension('REUC');
+  }
+
+  get entries(): IndexEntry[] {
+    return (this.#entries ??= this.table.entries());
+  }
+
+  set entries(entries: IndexEntry[]) {
+    this.#entries = entries;
+    this.#isReplaced = true;
+  }
+
+  /** Whether the entries are still those of the table. */
+  get isAsRead(): boolean {
+    return !this.#isReplaced;
+  }
+
+  /** Entries in conflict or with a flag. */
+  get flagged(): IndexEntry[] {
+    if (this.#isReplaced) return this.entries.filter(isFlagged);
+    return this.table.flagged.map((number) => this.table.entry(number));
+  }
+}
+
+const isFlagged = (entry: IndexEntry): boolean =>
+  entry.stage > 0 || entry.intentToAdd || entry.skipWorktree || entry.assumeUnchanged;
+
 /** Throws `corrupt` on anything that is not an index. */
-export function parseIndex(file: Buffer, format: ObjectFormat): IndexFile {
-  const idBytes = idBytesOf(format);
-  if (file.length < 12 + idBytes || file.toString('latin1', 0, 4) !== 'DIRC') {
-    throw new ToolError('corrupt', 'the index is not readable: bad signature');
-  }
-  const version = file.readUInt32BE(4);
-  if (version < 2 || version > 4) {
-    throw new ToolError('unsupported', `index version ${version} is not known`);
-  }
-  const count = file.readUInt32BE(8);
-  const result: IndexFile = { entries: [], split: false, sparse: false, resolveUndo: null };
-  try {
-    const end = parseEntries(file, { count, version, idBytes }, result.entries);
-    parseExtensions(file, end, file.length - idBytes, result);
-  } catch (error) {
-    if (error instanceof ToolError) throw error;
-    throw new ToolError('corrupt', 'the index is not readable: it ends too early', error);
-  }
-  return result;
-}
-
-function parseEntries(
-  file: Buffer,
-  shape: { count: number; version: number; idBytes: number },
-  entries: IndexEntry[],
-): number {
-  let position = 12;
-  let previous = '';
-  for (let number = 0; number < shape.count; number++) {
-    const start = position;
-    const id = file.toString('hex', start + STAT_BYTES, start + STAT_BYTES + shape.idBytes);
-    position = start + STAT_BYTES + shape.idBytes;
-    const flags = file.readUInt16BE(position);
-    position += 2;
-    let extended = 0;
-    if (flags & FLAG_EXTENDED) {
-      extended = file.readUInt16BE(position);
-      position += 2;
-    }
-    let path: string;
-    if (shape.version === 4) {
-      const strip = readVariable(file, position);
-      const end = file.indexOf(0, strip.next);
-      path =
-        previous.slice(0, previous.length - strip.value) + file.toString('latin1', strip.next, end);
-      position = end + 1;
-    } else {
-      const end = file.indexOf(0, position);
-      path = file.toString('latin1', position, end);
-      position = start + ((end - start + 8) & ~7);
-    }
-    previous = path;
-    entries.push({
-      path,
-      mode: file.readUInt32BE(start + 24),
-      id,
-      stage: (flags >> 12) & 3,
-      assumeUnchanged: (flags & FLAG_ASSUME) !== 0,
-      skipWorktree: (extended & EXTENDED_SKIP) !== 0,
-      intentToAdd: (extended & EXTENDED_INTENT) !== 0,
-      stat: readStat(file, start),
-    });
-  }
-  return position;
-}
-
-const readStat = (file: Buffer, at: number): CachedStat => ({
-  ctimeSeconds: file.readUInt32BE(at),
-  ctimeNanos: file.readUInt32BE(at + 4),
-  mtimeSeconds: file.readUInt32BE(at + 8),
-  mtimeNanos: file.readUInt32BE(at + 12),
-  device: file.readUInt32BE(at + 16),
-  inode: file.readUInt32BE(at + 20),
-  uid: file.readUInt32BE(at + 28),
-  gid: file.readUInt32BE(at + 32),
-  size: file.readUInt32BE(at + 36),
-});
-
-/** The offset encoding of pack files: each continuation adds one before shifting. */
-function readVariable(file: Buffer, at: number): { value: number; next: number } {
-  let position = at;
-  let byte = file.readUInt8(position++);
-  let value = byte & 0x7f;
-  while (byte & 0x80) {
-    byte = file.readUInt8(position++);
-    value = ((value + 1) << 7) | (byte & 0x7f);
-  }
-  return { value, next: position };
-}
-
-function parseExtensions(file: Buffer, from: number, end: number, result: IndexFile): void {
-  let position = from;
-  while (position + 8 <= end) {
-    const name = file.toString('latin1', position, position + 4);
-    const size = file.readUInt32BE(position + 4);
-    if (name === 'link') result.split = true;
-    else if (name === 'sdir') result.sparse = true;
-    else if (name === 'REUC') {
-      result.resolveUndo = Buffer.from(file.subarray(position + 8, position + 8 + size));
-    }
-    position += 8 + size;
-  }
-}
+export const parseIndex = (file: Buffer, format: ObjectFormat): TableIndex =>
+  new TableIndex(new IndexTable(file, format));
 
 /** Version 2, or 3 where an entry needs the extended flags. Entries are sorted here. */
 export function serialiseIndex(

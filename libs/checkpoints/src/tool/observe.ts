@@ -1,26 +1,23 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { fromText, joinPath, toFs, toReport } from './byte-path.ts';
+import { scanCheckout, type CheckoutScan } from './checkout-scan.ts';
 import type { SkippedEntry, WarningEntry } from './contract.ts';
 import { findConversions, type Conversions } from './conversions.ts';
 import { computeFingerprint } from './fingerprint.ts';
 import { collectStateFiles, type StateFile } from './git-state.ts';
-import { parseIndex, type IndexFile } from './index-file.ts';
+import { parseIndex, serialiseIndex, type TableIndex } from './index-file.ts';
+import type { IndexTable } from './index-table.ts';
 import { scanNested, type NestedScan } from './nested-repositories.ts';
 import { findGitDirectory, readIfThere, readRepository, type Repository } from './repository.ts';
 import { copyIndex, gitOrThrow, makeShadow, type Shadow } from './shadow.ts';
+import { findObjects, type KnownObjects } from './roots.ts';
 import { listBelow } from './tar-archive.ts';
+import { findChanged } from './tracked-files.ts';
 import {
-  entryDirectories,
-  findChanged,
-  lookAgain,
-  scanTracked,
-  type TrackedScan,
-} from './tracked-files.ts';
-import {
-  findUnkept,
-  listUntracked,
+  judgeBeside,
+  noteSpecial,
+  noteUnreadable,
   scanUntracked,
-  type Unkept,
   type UntrackedScan,
 } from './untracked-files.ts';
 
@@ -30,11 +27,12 @@ export interface Observation {
   home: string;
   repository: Repository;
   shadow: Shadow;
-  index: IndexFile | null;
-  tracked: TrackedScan;
+  index: TableIndex | null;
+  tracked: CheckoutScan;
   untracked: UntrackedScan;
   nested: NestedScan;
   conversions: Conversions;
+  objects: KnownObjects;
   files: StateFile[];
   conversation: string[];
   fingerprint: string;
@@ -46,6 +44,7 @@ export interface ObserveRequest {
   work: string;
   home: string;
   conversation_directories: string[];
+  base_branch?: string;
 }
 
 /** Files of one conversation directory; above it the rest is named as skipped. */
@@ -57,11 +56,13 @@ const NO_CONVERSIONS: Conversions = {
   largeFilePaths: new Set(),
 };
 
+const NO_OBJECTS: KnownObjects = { types: new Map(), headTree: null, base: null };
+
 /** Null when the work directory is no repository git could use. */
 export async function observe(
   request: ObserveRequest,
   scratch: string,
-  options: { conversions: boolean },
+  options: { conversions: boolean; conversation?: string[] },
 ): Promise<Observation | null> {
   const work = fromText(request.work);
   const home = fromText(request.home);
@@ -70,30 +71,35 @@ export async function observe(
   const repository = readRepository(work, found);
   const shadow = makeShadow(scratch, repository, { home });
   const warnings: WarningEntry[] = [];
+  const conversation =
+    options.conversation ?? listConversation(home, request.conversation_directories);
   const { index, seconds } = await takeIndex(repository, shadow);
-  const listing = listUntracked(shadow);
-  listing.catch(() => undefined);
-  const entries = index?.entries ?? [];
-  const changing = index ? findChanged(shadow, index, seconds) : Promise.resolve(new Set<string>());
-  const unkept: Promise<Unkept> = findUnkept(shadow, entryDirectories(entries), {
+  const file = index ?? parseIndex(serialiseIndex([], repository.format, null), repository.format);
+  const { table } = file;
+  const changing = findChanged(shadow, file, seconds);
+  changing.catch(() => undefined);
+  const files = collectStateFiles(repository, warnings);
+  const objects = options.conversions
+    ? findObjects(shadow, repository, { index, files, baseBranch: request.base_branch })
+    : Promise.resolve(NO_OBJECTS);
+  objects.catch(() => undefined);
+  const tracked = await scanCheckout(shadow, home, table, changing);
+  const { beside } = tracked;
+  const judging = judgeBeside(shadow, beside, {
+    index: hasHiddenRules(table, tracked),
     ignored: options.conversions,
   });
-  unkept.catch(() => undefined);
-  const files = collectStateFiles(repository, warnings);
-  const conversation = listConversation(home, request.conversation_directories);
-  const tracked = scanTracked(work, entries, seconds, await changing);
+  judging.catch(() => undefined);
   const converting = options.conversions
-    ? findConversions(shadow, repository, home, [...tracked.files.values()])
+    ? findConversions(shadow, repository, home, table, tracked)
     : Promise.resolve(NO_CONVERSIONS);
   converting.catch(() => undefined);
-  const untracked = await scanUntracked(shadow, tracked, await listing);
-  const { ignored, warnings: unkeptWarnings, odd } = await unkept;
-  untracked.ignored = ignored;
-  untracked.warnings.push(...unkeptWarnings);
-  for (const path of odd) {
-    const file = tracked.files.get(path);
-    if (file?.statClean) lookAgain(work, file);
-  }
+  const untracked = await scanUntracked(shadow, tracked, await judging);
+  for (const path of beside.unreadable) noteUnreadable(path, untracked);
+  const special = [...tracked.files.values()].flatMap(({ kind, path }) =>
+    kind === 'special' ? [path] : [],
+  );
+  for (const path of [...beside.special, ...special]) noteSpecial(path, untracked.warnings);
   const nested = await scanNested(repository, shadow, untracked.nested, home, warnings);
   noteOutside(repository, warnings);
   for (const ref of repository.brokenRefs) {
@@ -110,11 +116,12 @@ export async function observe(
     untracked,
     nested,
     conversions: await converting,
+    objects: await objects,
     files,
     conversation,
     fingerprint: computeFingerprint({
       repository,
-      index,
+      index: index?.table ?? null,
       scan: tracked,
       files,
       others,
@@ -127,11 +134,16 @@ export async function observe(
   };
 }
 
+/** Ignore rules that a sparse checkout leaves off the disk are in force: git reads them from the index. */
+const hasHiddenRules = (table: IndexTable, scan: CheckoutScan): boolean =>
+  table.flagged.length > 0 &&
+  table.pathsNamed('.gitignore').some((path) => scan.files.get(path)?.entry?.skipWorktree === true);
+
 /** Copies the index once; a split or sparse one is first written out in full by git. */
 async function takeIndex(
   repository: Repository,
   shadow: Shadow,
-): Promise<{ index: IndexFile | null; seconds: number }> {
+): Promise<{ index: TableIndex | null; seconds: number }> {
   const from = joinPath(repository.gitDirectory, 'index');
   if (!existsSync(toFs(from))) return { index: null, seconds: 0 };
   const to = joinPath(shadow.directory, 'index');
@@ -140,7 +152,7 @@ async function takeIndex(
     copyIndex(joinPath(repository.gitDirectory, name), joinPath(shadow.directory, name));
   }
   copyIndex(from, to);
-  const read = (): IndexFile => parseIndex(readIfThere(to) ?? Buffer.alloc(0), repository.format);
+  const read = (): TableIndex => parseIndex(readIfThere(to) ?? Buffer.alloc(0), repository.format);
   let index = read();
   if (index.split || index.sparse) {
     await gitOrThrow(shadow, ['update-index', '--no-split-index', '--force-write-index']);

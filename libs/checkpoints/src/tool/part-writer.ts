@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { Transform, type TransformCallback, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import { joinPath, toFs, toText } from './byte-path.ts';
 import type { PartCodec, PartEntry, PartName } from './contract.ts';
@@ -64,8 +65,8 @@ export class PartWriter {
     return { streams, close };
   }
 
-  write(name: PartName, content: Buffer, codec: PartCodec): PartEntry {
-    const stored = compressSync(content, codec);
+  async write(name: PartName, content: Buffer, codec: PartCodec): Promise<PartEntry> {
+    const stored = await compressWhole(content, codec);
     writeFileSync(toFs(this.path(name)), stored);
     const sha256 = createHash('sha256').update(stored).digest('hex');
     return this.#add({ name, size: stored.length, sha256, codec });
@@ -129,8 +130,11 @@ const zstdParams = (): Record<number, number> => ({
   [zlib.constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL,
 });
 
-function compressSync(content: Buffer, codec: PartCodec): Buffer {
-  if (codec === 'gzip') return zlib.gzipSync(content, { level: GZIP_LEVEL });
-  if (codec === 'zstd') return zlib.zstdCompressSync(content, { params: zstdParams() });
+const gzip = promisify(zlib.gzip);
+
+/** In one piece and in another thread, with nothing left to do here until it is done. */
+async function compressWhole(content: Buffer, codec: PartCodec): Promise<Buffer> {
+  if (codec === 'gzip') return gzip(content, { level: GZIP_LEVEL });
+  if (codec === 'zstd') return promisify(zlib.zstdCompress)(content, { params: zstdParams() });
   return content;
 }

@@ -1,12 +1,6 @@
-import {
-  copyFileSync,
-  lstatSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-  type BigIntStats,
-} from 'node:fs';
+import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { joinPath, parentsInOrder, toFs, toReport } from './byte-path.ts';
+import { readStat } from './cached-stat.ts';
 import type { GitState } from './git-state.ts';
 import {
   MODE_GITLINK,
@@ -29,7 +23,7 @@ import type { TreeList } from './tree-list.ts';
 export async function restoreIndex(
   context: RestoreContext,
   state: GitState,
-  indexTree: TreeList,
+  found: { indexTree: TreeList; stats: ReadonlyMap<string, CachedStat> },
 ): Promise<boolean> {
   const { shadow, repository, work, losses } = context;
   restoreDirectories(work, state);
@@ -39,7 +33,7 @@ export async function restoreIndex(
     rmSync(toFs(place), { force: true });
     return true;
   }
-  const entries = await buildEntries(context, state, indexTree);
+  const entries = await buildEntries(context, state, found);
   const undo = state.index.resolve_undo;
   const bytes = serialiseIndex(
     entries,
@@ -64,7 +58,7 @@ export async function restoreIndex(
 async function buildEntries(
   context: RestoreContext,
   state: GitState,
-  indexTree: TreeList,
+  { indexTree, stats }: { indexTree: TreeList; stats: ReadonlyMap<string, CachedStat> },
 ): Promise<IndexEntry[]> {
   const { shadow, work, losses } = context;
   const entries = indexTree.files.map(toEntry);
@@ -89,35 +83,14 @@ async function buildEntries(
     entry.assumeUnchanged = assumed.has(entry.path);
     const plain = entry.stage === 0 && !entry.intentToAdd && entry.mode !== MODE_GITLINK;
     if (!plain || directories.stateOf(parent(entry.path)) !== 'real') continue;
-    const stat = readStat(work, entry.path);
+    const stat = stats.get(entry.path) ?? readStat(work, entry.path);
     const size = dirty.get(entry.path);
     if (stat !== null) entry.stat = size === undefined ? stat : { ...ZERO_STAT, size };
   }
-  const known = new Set(entries.map((entry) => entry.path));
-  for (const path of [...skipped, ...assumed]) {
+  const flagged = [...skipped, ...assumed];
+  const known = new Set(flagged.length === 0 ? [] : entries.map((entry) => entry.path));
+  for (const path of flagged) {
     if (!known.has(path)) losses.push({ path: toReport(path), reason: 'an index flag is lost' });
   }
   return entries;
 }
-
-const NANOS = 1_000_000_000n;
-const low32 = (value: bigint): number => Number(value & 0xffff_ffffn);
-
-/** With every nanosecond: a git that compares them must find them equal. */
-function readStat(work: string, path: string): CachedStat | null {
-  const options = { bigint: true, throwIfNoEntry: false } as const;
-  const stat = lstatSync(toFs(joinPath(work, path)), options);
-  return stat === undefined || stat.isDirectory() ? null : toCached(stat);
-}
-
-const toCached = (stat: BigIntStats): CachedStat => ({
-  ctimeSeconds: low32(stat.ctimeNs / NANOS),
-  ctimeNanos: Number(stat.ctimeNs % NANOS),
-  mtimeSeconds: low32(stat.mtimeNs / NANOS),
-  mtimeNanos: Number(stat.mtimeNs % NANOS),
-  device: low32(stat.dev),
-  inode: low32(stat.ino),
-  uid: low32(stat.uid),
-  gid: low32(stat.gid),
-  size: low32(stat.size),
-});

@@ -8,7 +8,7 @@ import { objectTypes } from './roots.ts';
 import { runProcess } from './run-process.ts';
 import { cleanEnvironment, writeShadowRefs } from './shadow.ts';
 import { ToolError } from './tool-error.ts';
-import { listTree, pathsUnlike, type TreeList } from './tree-list.ts';
+import { listTree, listTreeLike, pathsUnlike, type TreeList } from './tree-list.ts';
 
 /**
  * Checked while objects are taken in. Old histories have harmless flaws that must not make a session
@@ -58,21 +58,22 @@ const HARMLESS = [
 export async function fetchObjects(
   context: RestoreContext,
   state: GitState,
+  listing: ReturnType<typeof listBase>,
 ): Promise<{ cutHistory: boolean; indexTree: TreeList }> {
   const { parts, shadow, repository, losses } = context;
   const bundle = joinPath(parts, 'repo.bundle');
   if (!hasPart(parts, 'repo.bundle')) throw new ToolError('corrupt', 'repo.bundle is missing');
   const prerequisites = prerequisitesOf(bundle);
-  const cut = await ensurePrerequisites(context, prerequisites);
+  const ids = repository.refs.map((ref) => ref.id);
+  const [cut, known] = await Promise.all([
+    ensurePrerequisites(context, prerequisites),
+    objectTypes(shadow, ids),
+  ]);
   const bases = prerequisites.map((id, number) => ({ name: `refs/hangar-base/${number}`, id }));
-  const known = await objectTypes(
-    shadow,
-    repository.refs.map((ref) => ref.id),
-  );
   writeShadowRefs(shadow, [...repository.refs.filter((ref) => known.has(ref.id)), ...bases]);
   if (cut === null) await fetchBundle(context, bundle);
   else await unpackCutBundle(context, bundle);
-  const indexTree = await demandObjects(context, state);
+  const indexTree = await demandObjects(context, state, await listing);
   if (cut !== null) {
     losses.push({
       reason: `the base commit ${cut} is gone from the remote: history before it is cut (shallow)`,
@@ -216,23 +217,47 @@ function appendShallow(context: RestoreContext, ids: readonly string[]): void {
   }
 }
 
+interface BaseTree extends TreeList {
+  directories: string[];
+}
+
+/** The tree that most of a checkpoint is; null where it is not to be had, or there is none. */
+export async function listBase({ shadow, request }: RestoreContext): Promise<BaseTree | null> {
+  const tree = request.meta.prerequisites?.[0];
+  if (tree === undefined) return null;
+  const directories: string[] = [];
+  const listed = listTree(shadow, tree, (path) => directories.push(path));
+  return listed.then(
+    (files) => ({ tree, files, directories }),
+    () => null,
+  );
+}
+
 /** The trees the next steps rest on, with everything below them. */
-async function demandObjects(context: RestoreContext, state: GitState): Promise<TreeList> {
+async function demandObjects(
+  context: RestoreContext,
+  state: GitState,
+  base: BaseTree | null,
+): Promise<TreeList> {
   const { shadow } = context;
-  const wanted = [state.trees.worktree, state.trees.index];
-  if (state.head.id !== null) wanted.push(state.head.id);
+  const tree = state.trees.index;
+  const head = state.head.id;
+  const directories = base?.directories ?? [];
+  const onDirectory = (path: string): void => void directories.push(path);
+  const listing = base
+    ? listTreeLike(shadow, base, tree, onDirectory)
+    : listTree(shadow, tree, onDirectory);
+  const changed = head === null ? [] : pathsUnlike(shadow, tree, head);
+  const looking = Promise.all([listing, changed]);
+  looking.catch(() => undefined);
+  const wanted = [state.trees.worktree, tree, ...(head === null ? [] : [head])];
   const types = await objectTypes(shadow, wanted);
   for (const id of wanted) {
     if (!types.has(id)) throw new ToolError('corrupt', `the bundle lacks the object ${id}`);
   }
-  const tree = state.trees.index;
-  const directories: string[] = [];
-  const files = await listTree(shadow, tree, (path) => directories.push(path)).catch(notWhole);
-  refuseHostile([...directories, ...files.map((file) => file.path)]);
-  const index = { tree, files };
-  if (state.head.id === null) return index;
-  refuseHostile(await pathsUnlike(shadow, index, state.head.id).catch(notWhole));
-  return index;
+  const [files, inHead] = await looking.catch(notWhole);
+  refuseHostile([...directories, ...files.map((file) => file.path), ...inHead]);
+  return { tree, files };
 }
 
 const notWhole = (error: unknown): never => {

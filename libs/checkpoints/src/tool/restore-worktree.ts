@@ -10,7 +10,8 @@ import {
 import { joinPath, parentOf, splitNul, toBytes, toFs, toReport, toText } from './byte-path.ts';
 import { extractPart, hasPart } from './extract.ts';
 import type { GitState } from './git-state.ts';
-import { MODE_GITLINK, ZERO_STAT, type IndexEntry } from './index-file.ts';
+import { readStat } from './cached-stat.ts';
+import { MODE_GITLINK, ZERO_STAT, type CachedStat, type IndexEntry } from './index-file.ts';
 import { restoreNested } from './restore-nested.ts';
 import type { RestoreContext, RestoreHooks } from './restore.ts';
 import { runProcess } from './run-process.ts';
@@ -26,17 +27,22 @@ const SECOND = 1_000_000_000;
 export async function restoreWorktree(
   context: RestoreContext,
   state: GitState,
-  found: { indexTree: TreeList; isSettled: boolean },
+  found: { indexTree: TreeList; isEmpty: boolean },
   hooks: RestoreHooks,
-): Promise<{ proof: boolean }> {
+): Promise<{ proof: boolean; stats: ReadonlyMap<string, CachedStat> }> {
   const { shadow, work, parts } = context;
+  const { isEmpty } = found;
   openDirectories(work, state);
+  const listing = listTreeLike(shadow, found.indexTree, state.trees.worktree);
+  listing.catch(() => undefined);
   const checkout = await shadow.git(['read-tree', '--reset', '-u', state.trees.worktree]);
   if (checkout.status !== 0) {
     const line = checkout.message.split('\n').find((text) => text !== '') ?? '';
     throw new ToolError('refused', `the work tree cannot be written: ${line}`);
   }
+  const tree = await listing;
   await hooks.onStep?.('tracked');
+  if (isEmpty) trustTimes(shadow);
   const proof = await proveWorktree(context);
   const kept = new Set<string>();
   const note = (paths: Iterable<string>): void => {
@@ -49,19 +55,24 @@ export async function restoreWorktree(
     note(entries.map((entry) => entry.path));
   }
   await hooks.onStep?.('untracked');
-  const tree = await listTreeLike(shadow, found.indexTree, state.trees.worktree);
-  const nested = new Set(state.nested_repositories);
-  const listing = listUntracked(shadow);
-  listing.catch(() => undefined);
   const hasLargeFiles = hasPart(parts, 'lfs') || state.large_files.length > 0;
   // While git looks for what is left over; what goes then changes the times of directories only.
-  if (!hasLargeFiles) restoreFiles(context, state, tree, found.isSettled);
-  await removeLeftovers(context, tree, { kept, nested, proof, listing });
-  if (hasLargeFiles) {
-    await restoreLargeFiles(context, state);
-    restoreFiles(context, state, tree, found.isSettled);
-  }
-  return { proof };
+  const cleaning = isEmpty ? null : removeLeftovers(context, state, { tree, kept, proof });
+  cleaning?.catch(() => undefined);
+  const stats = hasLargeFiles ? null : restoreFiles(context, state, tree, isEmpty);
+  await cleaning;
+  if (hasLargeFiles) await restoreLargeFiles(context, state);
+  return { proof, stats: stats ?? restoreFiles(context, state, tree, isEmpty) };
+}
+
+/**
+ * git alone has written these files, and its index after them: none of those that are as young as
+ * the index can have changed since, and none need be read to see it.
+ */
+function trustTimes(shadow: Shadow): void {
+  const index = toFs(indexOf(shadow));
+  const seconds = Math.floor(lstatSync(index).mtimeMs / 1000) + 1;
+  utimesSync(index, seconds, seconds);
 }
 
 /** A second restore meets directories whose recorded modes forbid writing. */
@@ -100,20 +111,17 @@ export const toEntry = (file: TreeFile): IndexEntry => ({
 /** What the environment's set-up left and no ignore rule covers goes; ignored files stay. */
 async function removeLeftovers(
   context: RestoreContext,
-  tree: readonly TreeFile[],
-  found: {
-    kept: ReadonlySet<string>;
-    nested: ReadonlySet<string>;
-    proof: boolean;
-    listing: ReturnType<typeof listUntracked>;
-  },
+  state: GitState,
+  found: { tree: readonly TreeFile[]; kept: ReadonlySet<string>; proof: boolean },
 ): Promise<void> {
   const { shadow, work } = context;
-  const { kept, nested, proof, listing } = found;
+  const { tree, kept, proof } = found;
+  const nested = new Set(state.nested_repositories);
+  const listing = await listUntracked(shadow);
   const entries = tree.map(toEntry);
   // Proven files need no second look: only what is around them does.
-  const tracked = proof ? scanProven(work, entries) : scanTracked(work, entries, 0);
-  const left = await scanUntracked(shadow, tracked, await listing);
+  const tracked = proof ? scanProven(work, entries) : scanTracked(work, entries);
+  const left = await scanUntracked(shadow, tracked, listing);
   for (const path of [...left.files, ...left.emptyDirectories]) {
     if (!kept.has(path)) removePath(work, path, tracked.directories, kept);
   }
@@ -188,11 +196,11 @@ function restoreFiles(
   context: RestoreContext,
   state: GitState,
   tree: readonly TreeFile[],
-  isSettled: boolean,
-): void {
+  isEmpty: boolean,
+): Map<string, CachedStat> {
   restoreModes(context.work, state);
   // git made every file itself, with this mask: 644 and 755 are right already.
-  restoreTimes(context, state, tree, { modes: !isSettled || process.umask() !== PLAIN_MASK });
+  return restoreTimes(context, state, tree, { modes: !isEmpty || process.umask() !== PLAIN_MASK });
 }
 
 const PLAIN_MASK = 0o022;
@@ -207,19 +215,20 @@ function restoreModes(work: string, state: GitState): void {
   }
 }
 
-/** Node sets times with a resolution of 238 ns (a double). */
+/** Node sets times with a resolution of 238 ns (a double). Returns what the index has to say. */
 function restoreTimes(
   context: RestoreContext,
   state: GitState,
   tree: readonly TreeFile[],
   wanted: { modes: boolean },
-): void {
+): Map<string, CachedStat> {
   const { work, losses } = context;
+  const stats = new Map<string, CachedStat>();
   const files = tree.filter((file) => file.mode !== MODE_GITLINK);
   const { seconds, nanos } = state.times;
   if (files.length !== seconds.length) {
     losses.push({ reason: 'the recorded times do not fit the files: they were left as they are' });
-    return;
+    return stats;
   }
   const odd = new Map(state.modes);
   files.forEach((file, number) => {
@@ -230,6 +239,8 @@ function restoreTimes(
         chmodSync(full, file.mode & 0o777);
       }
       lutimesSync(full, time, time);
+      const stat = readStat(work, file.path);
+      if (stat !== null) stats.set(file.path, stat);
     } catch (error) {
       losses.push({
         path: toReport(file.path),
@@ -237,6 +248,7 @@ function restoreTimes(
       });
     }
   });
+  return stats;
 }
 
 /** Run last of all file work: writing into a directory changes its time. */

@@ -9,11 +9,11 @@ import { makeScratch, makeShadow, removeScratch, type Shadow } from './shadow.ts
 import { checkMeta, checkParts } from './restore-checks.ts';
 import { restoreDocumented } from './restore-documented.ts';
 import { restoreIndex } from './restore-index.ts';
-import { fetchObjects } from './restore-objects.ts';
+import { fetchObjects, listBase } from './restore-objects.ts';
 import { restoreRefs } from './restore-refs.ts';
 import { restoreState, restoreInfoFiles } from './restore-state.ts';
 import { restoreWorktree } from './restore-worktree.ts';
-import { seedIndex } from './seed-index.ts';
+import { isWithoutFiles, seedIndex } from './seed-index.ts';
 import { initRepository } from './init-repository.ts';
 
 /** What the steps of a restore share. */
@@ -45,14 +45,14 @@ export async function restore(
 ): Promise<RestoreReport> {
   checkMeta(request.meta);
   const unpackedBytesMax = request.unpacked_bytes_max ?? UNPACKED_BYTES_MAX;
-  await checkParts(request, unpackedBytesMax);
-  mkdirSync(request.work, { recursive: true });
+  const checking = checkParts(request, unpackedBytesMax);
+  checking.catch(() => undefined);
   const scratch = makeScratch();
   try {
     const isRepository = request.meta.object_format !== 'none';
     const report = isRepository
-      ? await restoreRepository(request, scratch, hooks)
-      : await restoreFiles(request);
+      ? await restoreRepository(request, scratch, checking, hooks)
+      : await restoreFiles(request, checking);
     await hooks.onStep?.('conversation');
     await restoreConversation(request);
     return report;
@@ -69,7 +69,12 @@ async function restoreConversation(request: RestoreRequest): Promise<void> {
   await extractPart(parts, 'agent.tgz', fromText(request.home), { trustedPrefixes: kept });
 }
 
-async function restoreFiles(request: RestoreRequest): Promise<RestoreReport> {
+async function restoreFiles(
+  request: RestoreRequest,
+  checking: Promise<void>,
+): Promise<RestoreReport> {
+  await checking;
+  mkdirSync(request.work, { recursive: true });
   const parts = fromText(request.parts);
   if (hasPart(parts, 'untracked.tgz')) {
     await extractPart(parts, 'untracked.tgz', fromText(request.work), {});
@@ -87,11 +92,16 @@ async function restoreFiles(request: RestoreRequest): Promise<RestoreReport> {
 async function restoreRepository(
   request: RestoreRequest,
   scratch: string,
+  checking: Promise<void>,
   hooks: RestoreHooks,
 ): Promise<RestoreReport> {
   const work = fromText(request.work);
   const home = fromText(request.home);
   const format = request.meta.head?.length === 64 ? 'sha256' : 'sha1';
+  if (findGitDirectory(work).state === 'none') {
+    await checking;
+    mkdirSync(request.work, { recursive: true });
+  }
   initRepository(work, request.meta.object_format === 'sha256' ? 'sha256' : format);
   const found = findGitDirectory(work);
   if (found.state !== 'found') throw new Error('the fresh repository cannot be found');
@@ -100,19 +110,23 @@ async function restoreRepository(
   const parts = fromText(request.parts);
   const losses: WarningEntry[] = [];
   const context: RestoreContext = { request, work, home, parts, repository, shadow, losses };
+  // git reads what the clone has while the parts are checked.
+  const listing = listBase(context);
+  await checking;
   if (!hasPart(parts, 'gitstate')) return restoreDocumented(context);
   const state = await readGitState(joinPath(parts, 'gitstate'), request.meta);
   await hooks.onStep?.('objects');
-  const fetching = fetchObjects(context, state);
+  const fetching = fetchObjects(context, state, listing);
   fetching.catch(() => undefined);
+  const isEmpty = isWithoutFiles(context);
   // While git works: both take about the same time.
-  const isSettled = seedIndex(context);
+  if (!isEmpty) seedIndex(context);
   const { cutHistory, indexTree } = await fetching;
   await hooks.onStep?.('worktree');
   restoreInfoFiles(context, state);
-  const worktree = await restoreWorktree(context, state, { indexTree, isSettled }, hooks);
+  const worktree = await restoreWorktree(context, state, { indexTree, isEmpty }, hooks);
   await hooks.onStep?.('index');
-  const indexProof = await restoreIndex(context, state, indexTree);
+  const indexProof = await restoreIndex(context, state, { indexTree, stats: worktree.stats });
   await hooks.onStep?.('refs');
   const refs = await restoreRefs(context, state);
   await hooks.onStep?.('state');

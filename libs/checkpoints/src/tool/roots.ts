@@ -1,8 +1,9 @@
 import type { WarningEntry } from './contract.ts';
-import { idBytesOf, type IndexFile } from './index-file.ts';
+import type { IndexFile } from './index-file.ts';
+import { idBytesOf } from './index-table.ts';
 import { namedIds, resolveUndoIds, type StateFile } from './git-state.ts';
 import { isLocalRef, type Ref, type Repository } from './repository.ts';
-import { writeCommit, writeLooseObject, writeShadowRefs, type Shadow } from './shadow.ts';
+import { writeCommit, writeShadowRefs, type Shadow } from './shadow.ts';
 import type { SnapshotTrees } from './snapshot-trees.ts';
 
 /** The refs of the bundle, all below `refs/hangar/` (R1, R4, R5). */
@@ -15,34 +16,75 @@ export interface Roots {
   stashes: number;
 }
 
-export async function findRoots(
+/** What the repository has of the objects that a checkpoint may name. */
+export interface KnownObjects {
+  types: Map<string, string>;
+  headTree: string | null;
+  /** The commit of the base branch that this work builds on. */
+  base: string | null;
+}
+
+interface Naming {
+  index: IndexFile | null;
+  files: readonly StateFile[];
+  baseBranch: string | undefined;
+}
+
+export async function findObjects(
   shadow: Shadow,
   repository: Repository,
-  input: {
-    trees: SnapshotTrees;
-    index: IndexFile | null;
-    files: readonly StateFile[];
-    baseBranch: string | undefined;
-  },
+  naming: Naming,
+): Promise<KnownObjects> {
+  const { local, named, undoIds, excludedIds } = namedObjects(shadow, repository, naming);
+  const head = repository.headId;
+  const ids = [...local.map((ref) => ref.id), ...named, ...undoIds, ...excludedIds];
+  const [found, base] = await Promise.all([
+    lookUp(shadow, head === null ? ids : [...ids, head, `${head}^{tree}`]),
+    findBase(shadow, repository, naming.baseBranch),
+  ]);
+  const types = new Map([...found].map(([name, object]) => [name, object.type]));
+  const headTree = head === null ? null : (found.get(`${head}^{tree}`)?.id ?? null);
+  return { types, headTree, base };
+}
+
+async function findBase(
+  shadow: Shadow,
+  repository: Repository,
+  baseBranch: string | undefined,
+): Promise<string | null> {
+  const remote =
+    resolveRemote(repository, `refs/remotes/origin/${baseBranch ?? ''}`) ??
+    resolveRemote(repository, 'refs/remotes/origin/HEAD');
+  if (remote === null || repository.headId === null) return remote;
+  if (remote === repository.headId) return remote;
+  const found = await shadow.git(['merge-base', repository.headId, remote]);
+  const id = found.stdout.toString('latin1').trim();
+  return found.status === 0 && id !== '' ? id : null;
+}
+
+function namedObjects(
+  shadow: Shadow,
+  repository: Repository,
+  { index, files, baseBranch }: Naming,
+): { local: Ref[]; named: Set<string>; undoIds: string[]; excludedIds: string[] } {
+  const undo = index?.resolveUndo ?? null;
+  const excludedNames = [`refs/remotes/origin/${baseBranch ?? ''}`, 'refs/remotes/origin/HEAD'];
+  return {
+    local: repository.refs.filter((ref) => isLocalRef(ref.name)),
+    named: namedIds(files, shadow.format),
+    undoIds: undo === null ? [] : resolveUndoIds(undo, idBytesOf(shadow.format)),
+    excludedIds: excludedNames.flatMap((name) => resolveRemote(repository, name) ?? []),
+  };
+}
+
+export function findRoots(
+  shadow: Shadow,
+  repository: Repository,
+  input: Naming & { trees: SnapshotTrees; types: Map<string, string> },
   warnings: WarningEntry[],
-): Promise<Roots> {
-  const local = repository.refs.filter((ref) => isLocalRef(ref.name));
-  const named = namedIds(input.files, shadow.format);
-  const undo = input.index?.resolveUndo ?? null;
-  const undoIds = undo === null ? [] : resolveUndoIds(undo, idBytesOf(shadow.format));
-  const excludedNames = [
-    `refs/remotes/origin/${input.baseBranch ?? ''}`,
-    'refs/remotes/origin/HEAD',
-  ];
-  const excludedIds = excludedNames.flatMap((name) => resolveRemote(repository, name) ?? []);
-  const wanted = [
-    ...local.map((ref) => ref.id),
-    ...named,
-    ...undoIds,
-    ...excludedIds,
-    ...(repository.headId === null ? [] : [repository.headId]),
-  ];
-  const types = await objectTypes(shadow, wanted);
+): Roots {
+  const { local, named, undoIds, excludedIds } = namedObjects(shadow, repository, input);
+  const { types } = input;
   const head = repository.headId;
   const parent = head !== null && types.get(head) === 'commit' ? head : null;
   const refs: Ref[] = [];
@@ -96,7 +138,7 @@ function addExtra(
   const body = Buffer.concat(
     loose.flatMap(({ mode, id }) => [Buffer.from(`${mode} ${id}\0`), Buffer.from(id, 'hex')]),
   );
-  const tree = writeLooseObject(shadow, 'tree', body);
+  const tree = shadow.objects.add('tree', body);
   refs.push({ name: 'refs/hangar/extra', id: writeCommit(shadow, tree, null) });
 }
 
@@ -110,16 +152,29 @@ export async function objectTypes(
   shadow: Shadow,
   ids: readonly string[],
 ): Promise<Map<string, string>> {
-  const types = new Map<string, string>();
-  if (ids.length === 0) return types;
-  const input = `${[...new Set(ids)].join('\n')}\n`;
+  const found = await lookUp(shadow, ids);
+  return new Map([...found].map(([id, { type }]) => [id, type]));
+}
+
+/** By name, those that are there. A name is an id, or what git can follow from one. */
+async function lookUp(
+  shadow: Shadow,
+  wanted: readonly string[],
+): Promise<Map<string, { id: string; type: string }>> {
+  const found = new Map<string, { id: string; type: string }>();
+  const names = [...new Set(wanted)];
+  if (names.length === 0) return found;
   const args = ['cat-file', '--buffer', '--batch-check=%(objectname) %(objecttype)'];
-  const { stdout } = await shadow.git(args, { input });
-  for (const line of stdout.toString('latin1').split('\n')) {
+  const { stdout } = await shadow.git(args, { input: `${names.join('\n')}\n` });
+  // One line for each, in order; without a second word that could be a type when it is missing.
+  for (const [number, line] of stdout.toString('latin1').split('\n').entries()) {
     const [id, type] = line.split(' ');
-    if (id !== undefined && type !== undefined && type !== 'missing') types.set(id, type);
+    const name = names[number];
+    if (name === undefined || id === undefined || type === undefined || type === 'missing')
+      continue;
+    found.set(name, { id, type });
   }
-  return types;
+  return found;
 }
 
 export function publishRoots(shadow: Shadow, roots: Roots): void {

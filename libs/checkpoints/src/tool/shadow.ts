@@ -1,23 +1,23 @@
-import { createHash } from 'node:crypto';
 import {
   copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
-  renameSync,
   rmSync,
   statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { deflateSync } from 'node:zlib';
 import { fromText, joinPath, toFs, toText } from './byte-path.ts';
 import { configValue, readConfig, type ConfigEntry } from './config-file.ts';
 import type { ObjectFormat } from './index-file.ts';
+import { ObjectPack } from './object-pack.ts';
 import { readText, type Ref, type Repository } from './repository.ts';
 import { runProcess, type RunOptions, type RunResult } from './run-process.ts';
 import { ToolError } from './tool-error.ts';
+
+export { objectId } from './object-pack.ts';
 
 /**
  * The shadow repository: a temporary git directory that borrows the real one's objects, a copy of its
@@ -81,6 +81,8 @@ export interface Shadow {
   directory: string;
   work: string;
   format: ObjectFormat;
+  /** New objects: the shadow's git has them, the repository does not. */
+  objects: ObjectPack;
   /** git over the shadow; `extra` adds variables such as GIT_INDEX_FILE. */
   git: (
     args: readonly string[],
@@ -125,16 +127,20 @@ export function makeShadow(
     env['GIT_OBJECT_DIRECTORY'] = toText(joinPath(commonDirectory, 'objects'));
   }
   const paths = [`--git-dir=${toText(directory)}`, `--work-tree=${toText(repository.work)}`];
+  const objects = new ObjectPack(joinPath(directory, 'objects'), repository.format);
   return {
     directory,
     work: repository.work,
     format: repository.format,
-    git: (args, run = {}) =>
-      runProcess('git', [...paths, ...args], {
+    objects,
+    git: (args, run = {}) => {
+      objects.flush();
+      return runProcess('git', [...paths, ...args], {
         ...run,
         cwd: run.cwd ?? toText(repository.work),
         env: { ...env, ...run.extra },
-      }),
+      });
+    },
   };
 }
 
@@ -218,25 +224,6 @@ export async function gitOrThrow(
   return result.stdout;
 }
 
-export function objectId(format: ObjectFormat, type: string, body: Buffer): string {
-  return createHash(format).update(`${type} ${body.length}\0`, 'latin1').update(body).digest('hex');
-}
-
-/** Writes one loose object; the cheapest way for a handful of them. */
-export function writeLooseObject(shadow: Shadow, type: string, body: Buffer): string {
-  const id = objectId(shadow.format, type, body);
-  const directory = joinPath(shadow.directory, `objects/${id.slice(0, 2)}`);
-  const path = joinPath(directory, id.slice(2));
-  if (existsSync(toFs(path))) return id;
-  mkdirSync(toFs(directory), { recursive: true });
-  const content = deflateSync(Buffer.concat([Buffer.from(`${type} ${body.length}\0`), body]), {
-    level: 1,
-  });
-  writeFileSync(toFs(`${path}.new`), content);
-  renameSync(toFs(`${path}.new`), toFs(path));
-  return id;
-}
-
 /** A synthetic commit of a tree: fixed author and date, so that the same tree is the same commit. */
 export function writeCommit(shadow: Shadow, tree: string, parent: string | null): string {
   const person = 'hangar <hangar@localhost> 0 +0000';
@@ -249,5 +236,5 @@ export function writeCommit(shadow: Shadow, tree: string, parent: string | null)
     'hangar',
     '',
   ].join('\n');
-  return writeLooseObject(shadow, 'commit', Buffer.from(text));
+  return shadow.objects.add('commit', Buffer.from(text));
 }

@@ -2,14 +2,19 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { joinPath, toFs, toText } from './byte-path.ts';
 import {
   serialiseIndex,
+  TableIndex,
   zeroId,
   ZERO_STAT,
   type IndexEntry,
   type IndexFile,
 } from './index-file.ts';
+import { IndexTable } from './index-table.ts';
+import { readIfThere } from './repository.ts';
 import { copyIndex, gitOrThrow, type Shadow } from './shadow.ts';
-import { lookAgain, type TrackedFile, type TrackedScan } from './tracked-files.ts';
-import { readContent, writeBlob, type ContentNotes, type DiskContent } from './worktree-content.ts';
+import type { CheckoutScan } from './checkout-scan.ts';
+import type { TrackedFile, TrackedScan } from './tracked-files.ts';
+import { cachedRootId, writeChangedTree, type TreeChange } from './tree-writer.ts';
+import { readContent, type ContentNotes, type DiskContent } from './worktree-content.ts';
 
 /** What the tracked files look like on disk, next to the index. */
 export interface WorktreeContent {
@@ -31,7 +36,7 @@ export interface WorktreeContent {
 
 export function readWorktree(
   shadow: Shadow,
-  scan: TrackedScan,
+  scan: CheckoutScan,
   converted: ReadonlySet<string>,
   fileBytesMax: number,
   notes: ContentNotes,
@@ -44,10 +49,10 @@ export function readWorktree(
     rawClean: new Set(),
     storedBytes: new Map(),
   };
+  for (const path of converted) scan.fileOf(path);
   for (const file of scan.files.values()) {
     if (file.gitlink && (file.kind === 'directory' || file.kind === 'unreadable')) continue;
     if (file.statClean && !converted.has(file.path)) continue;
-    if (file.statClean && file.stat === null) lookAgain(shadow.work, file);
     const outcome = readContent(shadow, file, fileBytesMax, notes);
     if (outcome === 'gone') content.gone.push(file.path);
     else if (outcome === 'kept_back') {
@@ -70,7 +75,8 @@ function noteContent(
   if (sameBytes && entry.mode === found.content.mode && !entry.intentToAdd) return;
   content.changed.push(found.content);
   if (!sameBytes) {
-    content.storedBytes.set(file.path, writeBlob(shadow, found.content.id, found.body));
+    const id = shadow.objects.add('blob', found.body, found.content.id);
+    content.storedBytes.set(file.path, shadow.objects.sizeOf(id));
   }
   if (file.statClean) content.rawClean.add(file.path);
   else if (entry !== null && !entry.intentToAdd && !sameBytes) {
@@ -97,11 +103,13 @@ export async function writeIndexTrees(
   shadow: Shadow,
   index: IndexFile | null,
 ): Promise<Pick<SnapshotTrees, 'index' | 'stages'>> {
-  const entries = index?.entries ?? [];
-  const unmerged = entries.filter((entry) => entry.stage > 0);
+  const flagged = index instanceof TableIndex ? index.flagged : (index?.entries ?? []);
+  const unmerged = flagged.filter((entry) => entry.stage > 0);
   if (index !== null && unmerged.length === 0) {
-    return { index: await writeTree(shadow, 'index'), stages: [] };
+    const known = index instanceof TableIndex && index.isAsRead ? cachedRootId(index.table) : null;
+    return { index: known ?? (await writeTree(shadow, 'index')), stages: [] };
   }
+  const entries = index?.entries ?? [];
   const stages: SnapshotTrees['stages'] = [];
   for (const stage of [1, 2, 3]) {
     const those = unmerged.filter((entry) => entry.stage === stage);
@@ -138,41 +146,56 @@ async function writeTree(shadow: Shadow, indexName: string): Promise<string> {
 /** The trees of what is on disk; the index's tree where nothing differs. */
 export async function writeWorktreeTrees(
   shadow: Shadow,
+  index: TableIndex | null,
   scan: TrackedScan,
   content: WorktreeContent,
   indexTree: string,
 ): Promise<Pick<SnapshotTrees, 'worktree' | 'view'>> {
-  const zero = zeroId(shadow.format);
-  const lines = new Map<string, string>();
-  for (const path of content.gone) lines.set(path, `0 ${zero}\t${path}\0`);
-  for (const file of content.changed) {
-    lines.set(file.path, `${file.mode.toString(8)} ${file.id} 0\t${file.path}\0`);
-  }
-  const worktree = await treeWith(shadow, 'worktree', lines, indexTree);
+  const changes = new Map<string, TreeChange | null>();
+  for (const path of content.gone) changes.set(path, null);
+  for (const { path, mode, id } of content.changed) changes.set(path, { mode, id });
+  const table = treeTable(shadow, index);
+  const treeOf = async (name: string): Promise<string> => {
+    if (changes.size === 0) return indexTree;
+    const written = table && writeChangedTree(shadow, table, changes);
+    return written ?? treeWith(shadow, name, changes);
+  };
+  const worktree = await treeOf('worktree');
   const hidden = [...content.rawClean, ...content.gone.filter((path) => isSparse(scan, path))];
   if (hidden.length === 0) return { worktree, view: worktree };
-  for (const path of hidden) lines.delete(path);
-  return { worktree, view: await treeWith(shadow, 'view', lines, indexTree) };
+  for (const path of hidden) changes.delete(path);
+  return { worktree, view: await treeOf('view') };
 }
+
+/** The index with a tree for every directory: as it was read, or as git has completed it. */
+function treeTable(shadow: Shadow, index: TableIndex | null): IndexTable | null {
+  if (index === null || index.flagged.some(isWithoutTree)) return null;
+  if (index.isAsRead && cachedRootId(index.table) !== null) return index.table;
+  const file = readIfThere(joinPath(shadow.directory, 'index'));
+  return file === null ? null : new IndexTable(file, shadow.format);
+}
+
+const isWithoutTree = (entry: IndexEntry): boolean => entry.stage > 0 || entry.intentToAdd;
 
 const isSparse = (scan: TrackedScan, path: string): boolean =>
   scan.files.get(path)?.entry?.skipWorktree ?? false;
 
-/** Later lines win, so the removal of all stages comes before the new entry. */
+/** The same by git, which knows conflicts. Later lines win, so all stages go before a new entry. */
 async function treeWith(
   shadow: Shadow,
   name: string,
-  lines: ReadonlyMap<string, string>,
-  unchangedTree: string,
+  changes: ReadonlyMap<string, TreeChange | null>,
 ): Promise<string> {
-  if (lines.size === 0) return unchangedTree;
   const zero = zeroId(shadow.format);
   const file = `${name}.index`;
   const from = joinPath(shadow.directory, 'index');
   const to = joinPath(shadow.directory, file);
   if (existsSync(toFs(from))) copyIndex(from, to);
-  const removals = [...lines.keys()].map((path) => `0 ${zero}\t${path}\0`);
-  const input = Buffer.from([...removals, ...lines.values()].join(''), 'latin1');
+  const lines = [...changes.keys()].map((path) => `0 ${zero}\t${path}\0`);
+  for (const [path, change] of changes) {
+    if (change) lines.push(`${change.mode.toString(8)} ${change.id} 0\t${path}\0`);
+  }
+  const input = Buffer.from(lines.join(''), 'latin1');
   const extra = { GIT_INDEX_FILE: toText(to) };
   await gitOrThrow(shadow, ['update-index', '-z', '--index-info'], { input, extra });
   return writeTree(shadow, file);

@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { compareBytes, joinPath, parentOf, toFs, toReport, toText } from './byte-path.ts';
 import type { CaptureCaps, PartCodec, PartName, SkippedEntry, WarningEntry } from './contract.ts';
 import type { PartWriter } from './part-writer.ts';
@@ -25,6 +25,8 @@ export interface ArchiveNotes {
 const COMPRESSION_RATIO_MAX = 8;
 const ATTEMPTS_MAX = 5;
 const MESSAGE_LINES_MAX = 20;
+/** So much is compressed in one piece: as a stream it would wait for everything else that goes on. */
+const WHOLE_BYTES_MAX = 16 * 1024 * 1024;
 /** A tar header and the padding of a file. */
 const OVERHEAD_BYTES = 1024;
 
@@ -37,6 +39,8 @@ const TAR = [
   '--xattrs',
   '--xattrs-include=user.*',
   '--numeric-owner',
+  // As much as a pipe holds: a sixth of the chunks to compress.
+  '--blocking-factor=128',
 ];
 
 export function itemsOf(root: string, paths: readonly string[]): ArchiveItem[] {
@@ -130,14 +134,27 @@ async function runTar(
     for (let parent = parentOf(path); parent !== ''; parent = parentOf(parent)) names.add(parent);
   }
   const list = [...names].sort(compareBytes);
-  const part = writer.open(request.part, request.codec);
   const place = ['-C', toText(request.root), '--no-recursion', '--null'];
-  const result = await runProcess('tar', [...TAR, ...place, '--verbatim-files-from', '-T', '-'], {
+  const args = [...TAR, ...place, '--verbatim-files-from', '-T', '-'];
+  const options = {
     env: cleanEnvironment(),
     cwd: '/',
     input: Buffer.from(list.map((path) => `${path}\0`).join(''), 'latin1'),
-    output: part.streams,
-  });
+  };
+  const bytes = kept.reduce((sum, item) => sum + item.bytes + OVERHEAD_BYTES, 0);
+  if (bytes <= WHOLE_BYTES_MAX) {
+    const temporary = writer.textPath(`${request.part}.tar`);
+    try {
+      const result = await runProcess('tar', [...args, `--file=${temporary}`], options);
+      const notes = judgeTar(result.status, result.message, request.part);
+      await writer.write(request.part, readFileSync(temporary), request.codec);
+      return notes;
+    } finally {
+      rmSync(temporary, { force: true });
+    }
+  }
+  const part = writer.open(request.part, request.codec);
+  const result = await runProcess('tar', args, { ...options, output: part.streams });
   part.close();
   return judgeTar(result.status, result.message, request.part);
 }

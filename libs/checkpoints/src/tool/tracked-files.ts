@@ -5,7 +5,7 @@ import {
   MODE_LINK,
   serialiseIndex,
   type IndexEntry,
-  type IndexFile,
+  type TableIndex,
 } from './index-file.ts';
 import { gitOrThrow, type Shadow } from './shadow.ts';
 
@@ -13,12 +13,12 @@ import { gitOrThrow, type Shadow } from './shadow.ts';
 export interface TrackedFile {
   path: string;
   kind: 'file' | 'link' | 'directory' | 'special' | 'missing' | 'unreadable';
-  /** Absent when missing or unreadable, and where git's own comparison already said "clean". */
+  /** Absent when missing or unreadable, and where the file is known to be as its entry says. */
   stat: Stats | null;
   /** Stage 0, when there is one. */
   entry: IndexEntry | null;
   gitlink: boolean;
-  /** git would not look at the content: all cached stat data match and are older than the index. */
+  /** git would not look at the content, or it is the same: all cached stat data match. */
   statClean: boolean;
 }
 
@@ -35,13 +35,13 @@ export interface TrackedScan {
   unreadable: string[];
 }
 
-const kindOf = (stat: Stats): TrackedFile['kind'] => {
+export const kindOf = (stat: Stats): TrackedFile['kind'] => {
   if (stat.isFile()) return 'file';
   if (stat.isSymbolicLink()) return 'link';
   return stat.isDirectory() ? 'directory' : 'special';
 };
 
-const lookAt = (path: string): Stats | 'missing' | 'unreadable' => {
+export const lookAt = (path: string): Stats | 'missing' | 'unreadable' => {
   try {
     return lstatSync(toFs(path), { throwIfNoEntry: false }) ?? 'missing';
   } catch (error) {
@@ -52,20 +52,19 @@ const lookAt = (path: string): Stats | 'missing' | 'unreadable' => {
 
 /**
  * Paths whose cached stat data do not fit the disk, by git's threaded comparison in the shadow: in a
- * large tree three times cheaper than looking at each file here. Racy entries are compared by content.
+ * large tree cheaper than looking at each file here. Racy entries are compared by content.
  */
 export async function findChanged(
   shadow: Shadow,
-  index: IndexFile,
+  index: TableIndex,
   indexSeconds: number,
-): Promise<Set<string>> {
-  const { entries } = index;
+): Promise<string[]> {
   const args = ['diff-files', '-z', '--name-only', '--ignore-submodules=all'];
   let extra: Record<string, string> = {};
-  if (entries.some((entry) => entry.assumeUnchanged || entry.skipWorktree)) {
+  if (index.flagged.some((entry) => entry.assumeUnchanged || entry.skipWorktree)) {
     // git would not look at flagged entries.
     const plain = joinPath(shadow.directory, 'plain.index');
-    const bare = entries.map((entry) => ({
+    const bare = index.entries.map((entry) => ({
       ...entry,
       assumeUnchanged: false,
       skipWorktree: false,
@@ -74,35 +73,11 @@ export async function findChanged(
     utimesSync(toFs(plain), indexSeconds, indexSeconds);
     extra = { GIT_INDEX_FILE: toText(plain) };
   }
-  return new Set(splitNul(await gitOrThrow(shadow, args, { extra })));
+  return splitNul(await gitOrThrow(shadow, args, { extra }));
 }
 
-/** The directories of all entries, whether they are there or not. */
-export function entryDirectories(entries: readonly IndexEntry[]): string[] {
-  const directories = new Set(['']);
-  const parent = parentsInOrder();
-  for (const { path } of entries) {
-    for (let at = parent(path); !directories.has(at); at = parentOf(at)) directories.add(at);
-  }
-  return [...directories];
-}
-
-/** Looks at a file that was taken for clean without a look. */
-export function lookAgain(work: string, file: TrackedFile): void {
-  const stat = lookAt(joinPath(work, file.path));
-  file.stat = typeof stat === 'string' ? null : stat;
-}
-
-/**
- * `indexSeconds` is the index file's own time: entries that are not older are racy. With `changed`
- * (see findChanged) only those files are looked at, without it every file.
- */
-export function scanTracked(
-  work: string,
-  entries: readonly IndexEntry[],
-  indexSeconds: number,
-  changed?: ReadonlySet<string>,
-): TrackedScan {
+/** Every file, looked at; none is taken for clean without a look at its content. */
+export function scanTracked(work: string, entries: readonly IndexEntry[]): TrackedScan {
   const { directories, stateOf, unreadable } = directoryStates(work);
   const scan: TrackedScan = { files: new Map(), directories, unreadable: [] };
   const parent = parentsInOrder();
@@ -113,12 +88,6 @@ export function scanTracked(
       continue;
     }
     const state = stateOf(parent(entry.path));
-    if (state === 'real' && changed && isTakenForClean(entry, changed)) {
-      const kind = entry.mode === MODE_LINK ? 'link' : 'file';
-      const { path } = entry;
-      scan.files.set(path, { path, kind, stat: null, entry, gitlink: false, statClean: true });
-      continue;
-    }
     const stat = state === 'real' ? lookAt(joinPath(work, entry.path)) : state;
     const found = typeof stat === 'string' ? null : stat;
     scan.files.set(entry.path, {
@@ -127,7 +96,7 @@ export function scanTracked(
       stat: found,
       entry: entry.stage === 0 ? entry : null,
       gitlink: entry.mode === MODE_GITLINK,
-      statClean: found !== null && entry.stage === 0 && isStatClean(entry, found, indexSeconds),
+      statClean: false,
     });
   }
   scan.unreadable = unreadable();
@@ -189,35 +158,6 @@ export function directoryStates(work: string): DirectoryStates {
   const unreadable = (): string[] =>
     [...known].flatMap(([path, state]) => (state === 'unreadable' ? [path] : []));
   return { directories, stateOf, unreadable };
-}
-
-const isTakenForClean = (entry: IndexEntry, changed: ReadonlySet<string>): boolean =>
-  entry.stage === 0 &&
-  !entry.intentToAdd &&
-  entry.mode !== MODE_GITLINK &&
-  !changed.has(entry.path);
-
-/** Half of what a millisecond double can lose of a time in nanoseconds, with room. */
-const SLACK_NANOS = 1000;
-const low32 = (value: number): number => value % 0x1_0000_0000;
-
-/** Plain numbers instead of bigints: for 27,000 files that is half of the time. */
-const isTime = (milliseconds: number, seconds: number, nanos: number): boolean =>
-  Math.abs((milliseconds - seconds * 1000) * 1e6 - nanos) < SLACK_NANOS;
-
-function isStatClean(entry: IndexEntry, stat: Stats, indexSeconds: number): boolean {
-  const cached = entry.stat;
-  if (entry.intentToAdd || entry.mode === MODE_GITLINK) return false;
-  if (cached.mtimeSeconds >= indexSeconds) return false;
-  return (
-    cached.size === low32(stat.size) &&
-    isTime(stat.mtimeMs, cached.mtimeSeconds, cached.mtimeNanos) &&
-    isTime(stat.ctimeMs, cached.ctimeSeconds, cached.ctimeNanos) &&
-    cached.inode === low32(stat.ino) &&
-    cached.uid === stat.uid &&
-    cached.gid === stat.gid &&
-    entry.mode === diskMode(stat)
-  );
 }
 
 /** The mode git would record for a file or link on disk. */

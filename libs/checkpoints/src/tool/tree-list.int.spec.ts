@@ -57,10 +57,11 @@ describe('a tree read as the difference to another', () => {
     const inner = tree([`100644 blob ${one}\tx`]);
     const known = tree([`100644 blob ${one}\ta`]);
     const other = tree([`100644 blob ${one}\ta`, `040000 tree ${inner}\tnew`]);
+    expect(await pathsUnlike(shadow, known, other)).toEqual(['new', 'new/x']);
     const list = { tree: known, files: await listTree(shadow, known) };
-    expect(await pathsUnlike(shadow, list, other)).toEqual(['new', 'new/x']);
-    const directories: string[] = [];
-    await listTree(shadow, other, (path) => directories.push(path));
-    expect(directories).toEqual(['new']);
+    const [whole, unlike]: [string[], string[]] = [[], []];
+    await listTree(shadow, other, (path) => whole.push(path));
+    await listTreeLike(shadow, list, other, (path) => unlike.push(path));
+    expect([whole, unlike]).toEqual([['new'], ['new']]);
   });
 });

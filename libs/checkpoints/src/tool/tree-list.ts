@@ -14,6 +14,8 @@ export interface TreeList {
   files: TreeFile[];
 }
 
+const MODE_TREE = '040000';
+
 const byPath = (a: TreeFile, b: TreeFile): number => (a.path < b.path ? -1 : 1);
 
 /** Files, links and gitlinks of a tree; `onDirectory` is told the directories' paths. */
@@ -37,30 +39,34 @@ export async function listTree(
 // The shadow's configuration hides submodules from diffs.
 const DIFF = ['diff-tree', '-r', '-z', '--no-renames', '--ignore-submodules=none'];
 
-/** The same for a tree that is nearly `known`: git only walks where the two differ. */
+/**
+ * The same for a tree that is nearly `known`: git only walks where the two differ. `onDirectory` is
+ * told the directories that `known` has otherwise.
+ */
 export async function listTreeLike(
   shadow: Shadow,
   known: TreeList,
   tree: string,
+  onDirectory?: (path: string) => void,
 ): Promise<TreeFile[]> {
   if (tree === known.tree) return known.files;
-  const args = [...DIFF, '--raw', '--no-abbrev', known.tree, tree];
+  const args = [...DIFF, '-t', '--raw', '--no-abbrev', known.tree, tree];
   const fields = splitNul(await gitOrThrow(shadow, args));
+  if (fields.length === 0) return known.files;
   const files = new Map(known.files.map((file) => [file.path, file]));
   for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [, mode, , id, status] = fields[at]!.split(' ');
+    const [before, mode, , id, status] = fields[at]!.split(' ');
     const path = fields[at + 1]!;
-    if (status === 'D') files.delete(path);
+    if (mode === MODE_TREE) onDirectory?.(path);
+    // A directory that a file replaces is told as gone, before or after the file.
+    else if (before === `:${MODE_TREE}` && status === 'D') continue;
+    else if (status === 'D') files.delete(path);
     else files.set(path, { path, mode: Number.parseInt(mode!, 8), id: id! });
   }
   return [...files.values()].sort(byPath);
 }
 
-/** Paths that `tree` has otherwise than `known`, directories included. */
-export async function pathsUnlike(
-  shadow: Shadow,
-  known: TreeList,
-  tree: string,
-): Promise<string[]> {
-  return splitNul(await gitOrThrow(shadow, [...DIFF, '-t', '--name-only', known.tree, tree]));
+/** Paths that `tree` has otherwise than the tree `known`, directories included. */
+export async function pathsUnlike(shadow: Shadow, known: string, tree: string): Promise<string[]> {
+  return splitNul(await gitOrThrow(shadow, [...DIFF, '-t', '--name-only', known, tree]));
 }

@@ -1,17 +1,7 @@
 import { lstatSync, readdirSync, type Dirent } from 'node:fs';
-import {
-  isUtf8,
-  joinPath,
-  parentOf,
-  parentsInOrder,
-  splitNul,
-  toFs,
-  toReport,
-  toText,
-} from './byte-path.ts';
+import { isUtf8, joinPath, parentOf, splitNul, toFs, toReport, toText } from './byte-path.ts';
 import type { SkippedEntry, WarningEntry } from './contract.ts';
-import { runProcess } from './run-process.ts';
-import { cleanEnvironment, type Shadow } from './shadow.ts';
+import type { Shadow } from './shadow.ts';
 import type { TrackedScan } from './tracked-files.ts';
 
 /**
@@ -34,23 +24,65 @@ const IGNORED_PATHS_MAX = 200;
 /** Arguments of one `git ls-files`; above it the whole tree is listed instead. */
 const ARGUMENT_BYTES_MAX = 100_000;
 const MESSAGE_LINES_MAX = 20;
-/** Directories named to one `find`: far below the limit of arguments. */
-const FIND_DIRECTORIES_MAX = 10_000;
 
 const LIST = ['ls-files', '-z', '--others', '--exclude-standard'];
 
-/** Started before the tracked files are looked at: both take about the same time. */
-export const listUntracked = async (
-  shadow: Shadow,
-): Promise<{ names: string[]; message: string }> => {
+/** Names that the index does not have; those of directories end in a slash. */
+export interface Listing {
+  names: string[];
+  /** Ignored names, when a report wants them. */
+  ignored?: string[];
+  message: string;
+}
+
+export const listUntracked = async (shadow: Shadow): Promise<Listing> => {
   const result = await shadow.git([...LIST, '--directory']);
   return { names: splitNul(result.stdout), message: result.message };
 };
 
+/**
+ * The same of names that are known to be there: git is only asked what is ignored. `index` says that
+ * ignore rules are to be read from the index where a sparse checkout leaves their file off the disk.
+ */
+export async function judgeBeside(
+  shadow: Shadow,
+  beside: { files: readonly string[]; directories: readonly string[] },
+  wanted: { index: boolean; ignored: boolean },
+): Promise<Listing> {
+  const names = [...beside.files, ...beside.directories];
+  if (names.length === 0) return { names, ignored: [], message: '' };
+  const { status, ignored: isIgnored, message } = await checkIgnore(shadow, names, wanted.index);
+  // 1: none is ignored. Above, what is there has changed meanwhile: git looks for itself.
+  if (status > 1) return { ...(await listUntracked(shadow)), ignored: [] };
+  const marked = [...beside.files, ...beside.directories.map((name) => `${name}/`)].sort();
+  const ignored = marked.filter((name) => isIgnored.has(name.replace(/\/$/, '')));
+  const left = new Set(ignored);
+  return {
+    names: marked.filter((name) => !left.has(name)),
+    ...(wanted.ignored ? { ignored } : {}),
+    message,
+  };
+}
+
+/** Which of these paths, without slashes at their ends, are ignored. */
+async function checkIgnore(
+  shadow: Shadow,
+  paths: readonly string[],
+  index: boolean,
+): Promise<{ status: number; ignored: Set<string>; message: string }> {
+  const args = ['check-ignore', '-z', '--stdin', ...(index ? [] : ['--no-index'])];
+  // This one command does not know literal pathspecs: behind "./" a name is nothing but a name.
+  const input = Buffer.from(paths.map((path) => `./${path}\0`).join(''), 'latin1');
+  const extra = { GIT_LITERAL_PATHSPECS: '0' };
+  const { status, stdout, message } = await shadow.git(args, { input, extra });
+  const ignored = new Set(splitNul(stdout).map((path) => path.slice(2)));
+  return { status, ignored, message };
+}
+
 export async function scanUntracked(
   shadow: Shadow,
   tracked: TrackedScan,
-  listing: { names: string[]; message: string },
+  listing: Listing,
 ): Promise<UntrackedScan> {
   const scan: UntrackedScan = {
     files: [],
@@ -71,34 +103,16 @@ export async function scanUntracked(
     // git does not list a directory under the name of a file that the index has.
     if (file.kind === 'directory' && !file.gitlink) whole.push(file.path);
   }
-  const inside = await listInside(shadow, whole, scan);
+  const [inside] = await Promise.all([
+    listInside(shadow, whole, scan),
+    listing.ignored && noteIgnored(shadow, listing.ignored, whole, scan),
+  ]);
   const candidates: string[] = [];
   for (const directory of whole) walkUntracked(shadow.work, directory, inside, candidates, scan);
   await keepUnlessIgnored(shadow, candidates, scan);
   addGitlinks(shadow.work, tracked, scan);
   noteEmptied(shadow.work, tracked, scan);
   return scan;
-}
-
-type Reported = Pick<UntrackedScan, 'ignored' | 'warnings'>;
-
-export interface Unkept extends Reported {
-  /** Files beside tracked ones with several links, or another mode than 644 and 755. */
-  odd: string[];
-}
-
-/** What needs a look at every directory; the ignored paths are for a capture's reports only. */
-export async function findUnkept(
-  shadow: Shadow,
-  directories: readonly string[],
-  wanted: { ignored: boolean },
-): Promise<Unkept> {
-  const found: Unkept = { ignored: { count: 0, paths: [] }, warnings: [], odd: [] };
-  await Promise.all([
-    wanted.ignored ? noteIgnoredPaths(shadow, found) : undefined,
-    noteOddFiles(shadow.work, directories, found),
-  ]);
-  return found;
 }
 
 function addGitlinks(work: string, tracked: TrackedScan, scan: UntrackedScan): void {
@@ -142,15 +156,12 @@ async function listInside(
 ): Promise<Set<string>> {
   const inside = new Set<string>();
   if (whole.length === 0) return inside;
-  const bytes = whole.reduce((sum, path) => sum + path.length + 1, 0);
-  const narrow = bytes <= ARGUMENT_BYTES_MAX && whole.every(isUtf8);
-  const args = narrow ? [...LIST, '--', ...whole.map(toText)] : LIST;
-  const result = await shadow.git(args);
+  const result = await shadow.git([...LIST, ...below(whole)]);
   noteMessages(result.message, scan);
   const prefixes = new Set(whole);
   for (const name of splitNul(result.stdout)) {
     const path = name.endsWith('/') ? name.slice(0, -1) : name;
-    if (!narrow && !isBelow(path, prefixes)) continue;
+    if (!prefixes.has(path) && !isBelow(path, prefixes)) continue;
     if (name.endsWith('/')) scan.nested.push(path);
     else scan.files.push(path);
     inside.add(path);
@@ -159,6 +170,13 @@ async function listInside(
     }
   }
   return inside;
+}
+
+/** Arguments that limit a listing to these directories; none where they cannot be given. */
+function below(directories: readonly string[]): string[] {
+  const bytes = directories.reduce((sum, path) => sum + path.length + 1, 0);
+  const isNarrow = bytes <= ARGUMENT_BYTES_MAX && directories.every(isUtf8);
+  return isNarrow ? ['--', ...directories.map(toText)] : [];
 }
 
 function isBelow(path: string, prefixes: Set<string>): boolean {
@@ -187,7 +205,7 @@ function readDirectory(work: string, path: string, scan: UntrackedScan): Dirent[
 }
 
 /** git and the walk may both meet the same closed directory. */
-function noteUnreadable(path: string, scan: UntrackedScan): void {
+export function noteUnreadable(path: string, scan: Pick<UntrackedScan, 'skipped'>): void {
   const shown = toReport(path);
   if (scan.skipped.some((item) => item.path === shown)) return;
   scan.skipped.push({ path: shown, bytes: 0, reason: 'unreadable' });
@@ -196,68 +214,41 @@ function noteUnreadable(path: string, scan: UntrackedScan): void {
 const isSpecial = (child: Dirent): boolean =>
   child.isFIFO() || child.isSocket() || child.isBlockDevice() || child.isCharacterDevice();
 
-function noteSpecial(path: string, scan: Reported): void {
-  scan.warnings.push({
-    path: toReport(path),
-    reason: 'special file (pipe, socket or device) is not kept',
-  });
+export function noteSpecial(path: string, warnings: WarningEntry[]): void {
+  const reason = 'special file (pipe, socket or device) is not kept';
+  warnings.push({ path: toReport(path), reason });
 }
 
-function noteIgnored(path: string, scan: Reported): void {
-  scan.ignored.count++;
-  if (scan.ignored.paths.length < IGNORED_PATHS_MAX) scan.ignored.paths.push(toReport(path));
+/** Names (not contents) of what the ignore rules cover, whole directories as one. */
+async function noteIgnored(
+  shadow: Shadow,
+  found: readonly string[],
+  whole: readonly string[],
+  scan: UntrackedScan,
+): Promise<void> {
+  const names = [...found];
+  if (whole.length > 0) {
+    const { stdout } = await shadow.git([...LIST, '--ignored', '--directory', ...below(whole)]);
+    names.push(...splitNul(stdout).filter((name) => isBelow(name, new Set(whole))));
+  }
+  names.sort();
+  scan.ignored.count = names.length;
+  scan.ignored.paths = names.slice(0, IGNORED_PATHS_MAX).map(toReport);
 }
 
 /** Directories whose tracked files are all gone and that hold nothing else: git forgets them. */
 function noteEmptied(work: string, tracked: TrackedScan, scan: UntrackedScan): void {
-  const full = new Set<string>();
-  const parent = parentsInOrder();
-  const fill = (path: string): void => {
-    for (let at = parent(path); !full.has(at); at = parentOf(at)) {
-      full.add(at);
-      if (at === '') return;
+  const candidates = new Set<string>();
+  for (const { kind, path } of tracked.files.values()) {
+    if (kind !== 'missing') continue;
+    for (let at = parentOf(path); at !== '' && !candidates.has(at); at = parentOf(at)) {
+      candidates.add(at);
     }
-  };
-  for (const file of tracked.files.values()) {
-    if (file.kind !== 'missing') fill(file.path);
   }
-  for (const path of [...scan.files, ...scan.nested, ...scan.emptyDirectories]) fill(path);
-  for (const directory of tracked.directories.keys()) {
-    if (directory === '' || full.has(directory)) continue;
+  for (const directory of candidates) {
+    if (!tracked.directories.has(directory) || scan.emptyDirectories.includes(directory)) continue;
     const children = readDirectory(work, directory, scan);
     if (children?.every(isSpecial)) scan.emptyDirectories.push(directory);
-  }
-}
-
-/** Names (not contents) of what the ignore rules cover, whole directories as one. */
-async function noteIgnoredPaths(shadow: Shadow, scan: Reported): Promise<void> {
-  const args = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory'];
-  const { stdout } = await shadow.git(args);
-  for (const path of splitNul(stdout)) noteIgnored(path, scan);
-}
-
-const SPECIAL = '-type p -o -type s -o -type b -o -type c';
-const ODD = '-type f ( ! ( -perm 644 -o -perm 755 ) -o -links +1 )';
-
-/** Pipes, sockets, devices and odd files beside tracked ones: `find` is far faster at it. */
-async function noteOddFiles(
-  work: string,
-  directories: readonly string[],
-  found: Unkept,
-): Promise<void> {
-  const usable = directories.filter(isUtf8);
-  for (let at = 0; at < usable.length; at += FIND_DIRECTORIES_MAX) {
-    const names = usable.slice(at, at + FIND_DIRECTORIES_MAX);
-    const places = names.map((name) => toText(name === '' ? '.' : `./${name}`));
-    const test = `-mindepth 1 -maxdepth 1 ( ${SPECIAL} -o ${ODD} ) -print0`.split(' ');
-    const options = { env: cleanEnvironment(), cwd: toText(work) };
-    const { stdout } = await runProcess('find', [...places, ...test], options);
-    for (const name of splitNul(stdout)) {
-      const path = name.replace(/^(?:\.\/)+/, '');
-      const stat = lstatSync(toFs(joinPath(work, path)), { throwIfNoEntry: false });
-      if (stat?.isFile()) found.odd.push(path);
-      else if (stat) noteSpecial(path, found);
-    }
   }
 }
 
@@ -274,7 +265,7 @@ function walkUntracked(
   for (const child of children) {
     const path = joinPath(directory, child.name);
     if (isSpecial(child)) {
-      noteSpecial(path, scan);
+      noteSpecial(path, scan.warnings);
       continue;
     }
     onlySpecial = false;
@@ -301,9 +292,7 @@ async function keepUnlessIgnored(
   scan: UntrackedScan,
 ): Promise<void> {
   if (candidates.length === 0) return;
-  const input = Buffer.from(candidates.map((path) => `${path}/\0`).join(''), 'latin1');
-  const result = await shadow.git(['check-ignore', '-z', '--stdin'], { input });
-  const ignored = new Set(splitNul(result.stdout).map((path) => path.replace(/\/$/, '')));
+  const { ignored } = await checkIgnore(shadow, candidates, true);
   for (const path of candidates) {
     if (!ignored.has(path)) scan.emptyDirectories.push(path);
   }

@@ -1,16 +1,4 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { deflateSync } from 'node:zlib';
+import { closeSync, constants, fstatSync, openSync, readFileSync, readlinkSync } from 'node:fs';
 import { joinPath, toFs, toReport } from './byte-path.ts';
 import type { SkippedEntry, WarningEntry } from './contract.ts';
 import { objectId, type Shadow } from './shadow.ts';
@@ -63,6 +51,15 @@ function readBytes(path: string, bytesMax: number): ReadOutcome {
   return { body, settled: false };
 }
 
+/** Where a link points to; null when there is none. */
+function readLink(path: string): Buffer | null {
+  try {
+    return readlinkSync(toFs(path), 'buffer');
+  } catch {
+    return null;
+  }
+}
+
 /**
  * Reads one tracked path. Null means: leave it out of the work tree (`gone`) or keep the index's
  * entry in its place (`kept_back`, which is then named in `skipped`).
@@ -79,11 +76,9 @@ export function readContent(
   const full = joinPath(shadow.work, path);
   let body: Buffer;
   if (file.kind === 'link') {
-    try {
-      body = readlinkSync(toFs(full), 'buffer');
-    } catch {
-      return 'gone';
-    }
+    const target = readLink(full);
+    if (target === null) return 'gone';
+    body = target;
   } else {
     const outcome = readBytes(full, fileBytesMax);
     if (outcome === 'missing') return 'gone';
@@ -101,18 +96,4 @@ export function readContent(
 function skip(notes: ContentNotes, file: TrackedFile, reason: SkippedEntry['reason']): 'kept_back' {
   notes.skipped.push({ path: toReport(file.path), bytes: file.stat?.size ?? 0, reason });
   return 'kept_back';
-}
-
-/** Writes a blob into the shadow's own store. Returns its stored size in bytes. */
-export function writeBlob(shadow: Shadow, id: string, body: Buffer): number {
-  const directory = joinPath(shadow.directory, `objects/${id.slice(0, 2)}`);
-  const path = joinPath(directory, id.slice(2));
-  const present = statSync(toFs(path), { throwIfNoEntry: false });
-  if (present) return present.size;
-  mkdirSync(toFs(directory), { recursive: true });
-  const header = Buffer.from(`blob ${body.length}\0`, 'latin1');
-  const stored = deflateSync(Buffer.concat([header, body]), { level: 1 });
-  writeFileSync(toFs(`${path}.new`), stored);
-  renameSync(toFs(`${path}.new`), toFs(path));
-  return stored.length;
 }

@@ -1,4 +1,9 @@
-import type { EnvironmentDocument, LimitsDocument, RecipeInput } from '@hangar/contracts';
+import type {
+  EnvironmentDocument,
+  HarnessDocument,
+  LimitsDocument,
+  RecipeInput,
+} from '@hangar/contracts';
 import type { Transport } from '../http/transport.ts';
 import { newIdempotencyKey, segment, type CallOptions } from './call-options.ts';
 
@@ -23,6 +28,11 @@ export interface LimitCalls {
     query?: { environment?: string | undefined; harness?: string | undefined },
     options?: CallOptions,
   ): Promise<LimitsDocument>;
+}
+
+export interface HarnessCalls {
+  /** The agent CLIs of the server, and what each can [H1]. */
+  list(options?: CallOptions): Promise<{ items: HarnessDocument[] }>;
 }
 
 const YAML = 'application/yaml';
@@ -70,6 +80,11 @@ export function createEnvironmentCalls(transport: Transport): EnvironmentCalls {
     },
   };
 }
+
+export const createHarnessCalls = (transport: Transport): HarnessCalls => ({
+  list: (options = {}) =>
+    transport.json({ method: 'GET', path: '/api/harnesses', signal: options.signal }),
+});
 
 export function createLimitCalls(transport: Transport): LimitCalls {
   return {

@@ -1,7 +1,9 @@
 import type {
-  CreateSession,
+  AnswerCardInput,
+  CreateSessionInput,
   MessageReceipt,
   Page,
+  PermissionsInput,
   RenameSession,
   SendMessageInput,
   SessionDocument,
@@ -30,7 +32,7 @@ export interface SessionFilter {
 
 /** `ref` is an id or a name, everywhere [S1]. */
 export interface SessionCalls {
-  create(body: CreateSession, options?: CreateOptions): Promise<SessionOutcome>;
+  create(body: CreateSessionInput, options?: CreateOptions): Promise<SessionOutcome>;
   list(filter?: SessionFilter, options?: CallOptions): Promise<Page<SessionSummary>>;
   get(ref: string, options?: CallOptions): Promise<SessionDocument>;
   open(ref: string, options?: WaitOptions): Promise<SessionOutcome>;
@@ -42,8 +44,20 @@ export interface SessionCalls {
     body: SendMessageInput,
     options: CreateOptions & { waitSeconds: number },
   ): Promise<SessionOutcome>;
-  /** Works until the message is delivered; afterwards `conflict` [M4]. */
+  /**
+   * Works until the message is delivered; afterwards `conflict` [M4]. Of a message that was offered
+   * to the running turn the harness is asked first: `queued` says that it has not answered yet.
+   */
   takeBack(ref: string, messageId: string, options?: CallOptions): Promise<MessageReceipt>;
+  /** The first answer counts; a late one is `conflict` and says what was decided [A2]. */
+  answer(
+    ref: string,
+    cardId: string,
+    body: AnswerCardInput,
+    options?: WaitOptions,
+  ): Promise<SessionOutcome>;
+  /** What its tool calls need leave for, from the next turn on [A3]. */
+  permissions(ref: string, body: PermissionsInput, options?: CallOptions): Promise<SessionDocument>;
   suspend(ref: string, body?: { force?: boolean }, options?: WaitOptions): Promise<SessionOutcome>;
   archive(ref: string, options?: CallOptions): Promise<SessionDocument>;
   /** 0: never suspended by itself. */
@@ -104,6 +118,16 @@ export function createSessionCalls(transport: Transport): SessionCalls {
       act(ref, 'keep', { body: { idle_minutes: idleMinutes }, repeatable: true, options }),
     // A second one of these could hit the next turn: never sent again by itself.
     interrupt: (ref, options) => act(ref, 'interrupt', { options }),
+    // A second one would be refused as late, although the first is what counts.
+    answer: (ref, cardId, body, options) =>
+      act(ref, `cards/${segment(cardId)}/answer`, { body, options }),
+    permissions: (ref, body, options = {}) =>
+      transport.json({
+        method: 'PUT',
+        path: sessionPath(ref, '/permissions'),
+        body,
+        signal: options.signal,
+      }),
     retry: (ref, options) => act(ref, 'retry', { options }),
     continue: (ref, options) => act(ref, 'continue', { options }),
     // After a rename the old name leads nowhere, so a second try would be answered wrongly.

@@ -1,7 +1,7 @@
-import { HangarError, type EventDocument } from '@hangar/contracts';
+import type { EventDocument } from '@hangar/contracts';
 import { sessionPath } from '../calls/call-options.ts';
 import type { Transport } from '../http/transport.ts';
-import { readEventStream, type EventStreamOptions } from './event-stream.ts';
+import { parseFrame, readEventStream, type EventStreamOptions } from './event-stream.ts';
 
 export type EventOptions = Omit<EventStreamOptions, 'query'>;
 
@@ -32,18 +32,10 @@ async function* documents(
   try {
     for (;;) {
       const { value } = await frames.next();
-      yield { ...parse(value.text), cursor: value.id };
+      yield { ...parseFrame<EventDocument>(value), cursor: value.id };
     }
   } finally {
     // Hands the end on to the connection; there is no value to return.
     await frames.return(undefined as never);
-  }
-}
-
-function parse(text: string): EventDocument {
-  try {
-    return JSON.parse(text) as EventDocument;
-  } catch (cause) {
-    throw new HangarError('internal', 'The server sent an event that is not JSON', { cause });
   }
 }

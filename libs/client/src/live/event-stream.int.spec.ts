@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { HangarError } from '@hangar/contracts';
 import { createHangarClient, type HangarClient } from '../client.ts';
+import type { ActivityMoment } from './activity-follow.ts';
 import {
   events,
   hangUp,
@@ -103,5 +104,33 @@ describe('the events of a session', () => {
     await take(client, 1);
     await left;
     expect(server.seen).toHaveLength(1);
+  });
+});
+
+describe('the activity of a session', () => {
+  const item = (cursor: string): string =>
+    `id: ${cursor}\nevent: notice\ndata: {"cursor":"${cursor}","type":"notice"}\n\n`;
+  const delta = (text: string): string => `event: delta\ndata: {"turn":1,"delta":"${text}"}\n\n`;
+  const told = (moment: ActivityMoment): string =>
+    'item' in moment ? moment.item.cursor : `+${moment.delta.delta}`;
+
+  it('comes back after the last item, whatever was being written meanwhile', async () => {
+    const client = await start(
+      events([item('1.0.1'), delta('a'), item('1.0.2'), delta('b')], 'break'),
+      hangUp,
+      events([delta('c'), item('1.0.3')], 'end'),
+      events([item('2.0.1')], 'stay'),
+    );
+    const seen: string[] = [];
+    for await (const moment of client.activity.follow('csv fix', {
+      retryMs: 1,
+      lastEventId: '0',
+    })) {
+      seen.push(told(moment));
+      if (seen.length === 7) break;
+    }
+    expect(seen).toEqual(['1.0.1', '+a', '1.0.2', '+b', '+c', '1.0.3', '2.0.1']);
+    expect(lastIds()).toEqual(['0', '1.0.2', '1.0.2', '1.0.3']);
+    expect(server.seen[0]).toMatchObject({ url: '/api/sessions/csv%20fix/activity/live' });
   });
 });

@@ -67,6 +67,15 @@ export async function* readEventStream(
   }
 }
 
+/** What a frame says. Throws `internal` when it is not JSON. */
+export function parseFrame<Document>({ text }: EventFrame): Document {
+  try {
+    return JSON.parse(text) as Document;
+  } catch (cause) {
+    throw new HangarError('internal', 'The server sent an event that is not JSON', { cause });
+  }
+}
+
 /** The text of one connection; ends when the server ends it, throws `unavailable` when it breaks. */
 async function* readPieces(
   transport: Transport,

@@ -126,7 +126,7 @@ export const activityCursorSchema = formSchema(
 );
 export const activityQuerySchema = z.strictObject({
   limit: pageQueryFields.limit,
-  /** Items after this one; from the beginning when left out. */
+  /** Items after this one; `N.0.0` is before turn N; from the beginning when left out. */
   after: activityCursorSchema.optional(),
 });
 export type ActivityQuery = z.output<typeof activityQuerySchema>;

@@ -23,6 +23,7 @@ const messageSchema = z
   });
 
 const idleMinutesSchema = z.int().min(0).max(IDLE_MINUTES_MAX);
+const modelSchema = z.string().min(1).max(200);
 const titleSchema = textSchema(TITLE_CHARACTERS_MAX);
 
 export const createSessionSchema = z
@@ -30,7 +31,7 @@ export const createSessionSchema = z
     name: sessionNameSchema,
     environment: environmentNameSchema,
     harness: harnessNameSchema,
-    model: z.string().min(1).max(200).optional(),
+    model: modelSchema.optional(),
     repo: repoSchema.optional(),
     base_branch: branchSchema.optional(),
     branch: branchSchema.optional(),
@@ -68,6 +69,15 @@ export const messageReceiptSchema = z
   })
   .meta({ id: 'MessageReceipt' });
 export type MessageReceipt = z.infer<typeof messageReceiptSchema>;
+
+/** Without `model`, another harness chooses its own, and the same one keeps what it has. */
+export const changeHarnessSchema = z
+  .strictObject({ harness: harnessNameSchema.optional(), model: modelSchema.optional() })
+  .refine((body) => body.harness !== undefined || body.model !== undefined, {
+    message: 'give a harness, a model, or both',
+  })
+  .meta({ id: 'ChangeHarness' });
+export type ChangeHarness = z.infer<typeof changeHarnessSchema>;
 
 /** `force` destroys the sandbox even where the checkpoint is incomplete; audited [X3]. */
 export const suspendSessionSchema = z

@@ -36,13 +36,12 @@ const ITEMS_READ_MAX = 100;
 /** Text that is being written and waits for one slow client; more is dropped, for the message follows. */
 const DELTA_CHARACTERS_MAX = 64 * 1024;
 
-const DECISIONS = `select version::int as version, stream_id as stream, data, at from es.event
-  where stream_id = any($1) and type = 'RunToolDecided' and (stream_id, version) > ($2, $3)
-  order by stream_id, version limit $4`;
+const DECISIONS = `select version::int as version, data from es.event
+  where stream_id = $1 and type = 'RunToolDecided' and version > $2
+  order by version limit $3`;
 
 interface DecisionRow {
   version: number;
-  stream: string;
   data: Omit<DecisionDocument, 'cursor'>;
 }
 
@@ -110,9 +109,8 @@ export class ActivityService {
     for (const { number, run_id } of wanted) {
       const left = size + 1 - items.length;
       if (left <= 0) break;
-      const stream = `run/${run_id}`;
       const from = number === turn ? version : 0;
-      const { rows } = await pool.query<DecisionRow>(DECISIONS, [[stream], stream, from, left]);
+      const { rows } = await pool.query<DecisionRow>(DECISIONS, [`run/${run_id}`, from, left]);
       items.push(...rows.map((row) => decisionOf(row, number)));
     }
     const page = items.slice(0, size);

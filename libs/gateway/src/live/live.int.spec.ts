@@ -144,7 +144,9 @@ describe('GET /api/events', () => {
     await create('large');
     stack.spokes.held.add('TurnRequested');
     for (let n = 0; n < 24; n += 1) {
-      await call(stack, 'POST /api/sessions/large/send', { body: { message: text } });
+      await call(stack, 'POST /api/sessions/large/send', {
+        body: { message: text, mode: 'queue' },
+      });
     }
     const { hostname, port } = new URL(stack.url);
     const socket = createConnection({ host: hostname, port: Number(port) });

@@ -63,8 +63,9 @@ export function allowedHarnesses(
     .filter((name) => wanted === undefined || wanted.includes(name));
 }
 
-function requireHarness(
-  body: CreateSession,
+/** Throws `invalid` for a harness that is not known here or not allowed in the environment. */
+export function requireHarness(
+  body: Pick<CreateSession, 'harness' | 'environment'>,
   recipe: Recipe,
   known: readonly HarnessDocument[],
 ): void {

@@ -8,6 +8,8 @@ interface Sketch {
   version?: number;
   checkpointing?: string | null;
   message?: { status: string; turn?: number };
+  /** The turn of a card that waits on an answer. */
+  asks?: number;
   turns?: { number: number; finished: boolean; message_id?: string }[];
 }
 
@@ -23,7 +25,7 @@ const rows = (state: string, sketch: Sketch = {}): SessionRows =>
       ? [{ message_id: MESSAGE, status: sketch.message.status, turn: sketch.message.turn ?? null }]
       : [],
     checkpoints: [],
-    cards: [],
+    cards: sketch.asks === undefined ? [] : [{ asked: {}, turn: sketch.asks }],
   }) as unknown as SessionRows;
 
 const own = (finished: boolean) => [{ number: 2, finished, message_id: MESSAGE }];
@@ -38,6 +40,34 @@ describe('what a call with ?wait waits for', () => {
     ['suspend: being saved', outcome.suspended(9), rows('SUSPENDING'), false],
     ['suspend: done', outcome.suspended(9), rows('SUSPENDED'), true],
     ['suspend: aborted', outcome.suspended(9), rows('IDLE'), true],
+    ['suspend: aborted for a turn', outcome.suspended(9), rows('ACTIVE'), true],
+    [
+      'suspend: the turn ends on its question first',
+      outcome.suspended(9),
+      rows('ACTIVE', { asks: 2, turns: own(false) }),
+      false,
+    ],
+    ['suspend: with its card open', outcome.suspended(9), rows('SUSPENDED', { asks: 2 }), true],
+    ['answer: at work', outcome.answeredCard(9), rows('ACTIVE', { turns: own(false) }), false],
+    [
+      'answer: the turn asks again',
+      outcome.answeredCard(9),
+      rows('ACTIVE', { turns: own(false), asks: 2 }),
+      true,
+    ],
+    [
+      'answer: another card of the turn before is open',
+      outcome.answeredCard(9),
+      rows('RESUMING', { turns: own(true), asks: 2 }),
+      false,
+    ],
+    ['answer: at rest', outcome.answeredCard(9), rows('IDLE', { turns: own(true) }), true],
+    [
+      'send: the agent asks',
+      outcome.answered(9, MESSAGE),
+      rows('ACTIVE', { turns: own(false), asks: 2 }),
+      true,
+    ],
     [
       'send: queued',
       outcome.answered(9, MESSAGE),

@@ -26,13 +26,28 @@ const since =
 export const started = (version: number): Outcome =>
   since(version, ({ session }) => !STARTING.has(session.state));
 
-/** suspend: suspended, or aborted with a reason. */
+/** suspend: suspended, or aborted with a reason. A turn that waits on a person ends first [A2]. */
 export const suspended = (version: number): Outcome =>
-  since(version, ({ session }) => session.state !== 'SUSPENDING');
+  since(
+    version,
+    (rows) =>
+      rows.session.state !== 'SUSPENDING' &&
+      !(rows.session.state === 'ACTIVE' && waitsOnAnswer(rows)),
+  );
 
 /** retry and others that end in a turn: whatever it starts has come to rest. */
-export const atRest = (version: number): Outcome =>
-  since(version, ({ session }) => AT_REST.has(session.state) && session.checkpointing === null);
+export const atRest = (version: number): Outcome => since(version, isAtRest);
+
+const isAtRest = ({ session }: SessionRows): boolean =>
+  AT_REST.has(session.state) && session.checkpointing === null;
+
+/** answer: what goes on with it has come to rest, or waits on a person again. */
+export const answeredCard = (version: number): Outcome =>
+  since(version, (rows) => {
+    const running = rows.turns.find(({ finished_at }) => finished_at === null)?.number;
+    const asks = rows.cards.some(({ asked, turn }) => asked !== null && turn === running);
+    return isAtRest(rows) || asks;
+  });
 
 /**
  * send: the turn that has the message is finished, and its checkpoint settled; that is so when the
@@ -68,10 +83,3 @@ function turnSettled({ session, turns }: SessionRows, number: number): boolean {
 /** A checkpoint that was asked for is recorded, or was missed. */
 export const checkpointSettled = (version: number, checkpointId: string | null): Outcome =>
   since(version, ({ session }) => session.checkpointing !== checkpointId || checkpointId === null);
-
-/** take back: the harness said who has the message, or its turn is over. */
-export const messageSettled = (version: number, messageId: string): Outcome =>
-  since(version, ({ messages }) => {
-    const message = messages.find(({ message_id }) => message_id === messageId);
-    return message?.status !== 'queued';
-  });

@@ -86,6 +86,10 @@ function changeOf(id: string, event: SessionEvent, recorded: RecordedEvent): Ses
       return { session: { name: event.data.name, title: event.data.title } };
     case 'IdleMinutesChanged':
       return { session: { idle_minutes: event.data.idle_minutes } };
+    case 'HarnessChanged': {
+      const { harness, model = null } = event.data;
+      return { session: { harness, model } };
+    }
     case 'PermissionsChanged':
       return { session: { permissions: event.data } };
     case 'MessageQueued':

@@ -92,6 +92,29 @@ export class SessionReader {
     throw new HangarError('not_found', `Session ${ref} was deleted.`);
   }
 
+  /** Of a message: where it is, and what the session is about. */
+  async whereabouts(
+    id: string,
+    message_id: string,
+  ): Promise<{ state: string; message: MessageView | null; turn: number | null }> {
+    const where = { session_id: id, message_id };
+    // One snapshot, as above: a message in between would wait and have a turn already.
+    return this.#source.manager.transaction('REPEATABLE READ', async (tx) => {
+      const session = await tx.findOne(SessionView, { select: { state: true }, where: { id } });
+      const message = await tx.findOneBy(MessageView, where);
+      const turn = await tx.findOne(TurnView, { where, order: { number: 'DESC' } });
+      return {
+        state: session?.state ?? 'DELETED',
+        message,
+        turn: message?.turn ?? turn?.number ?? null,
+      };
+    });
+  }
+
+  card(session_id: string, id: string): Promise<CardView | null> {
+    return this.#source.getRepository(CardView).findOneBy({ session_id, id });
+  }
+
   message(session_id: string, message_id: string): Promise<MessageView | null> {
     return this.#source.getRepository(MessageView).findOneBy({ session_id, message_id });
   }

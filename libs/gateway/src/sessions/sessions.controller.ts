@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import {
   answerCardSchema,
   cardIdSchema,
+  changeHarnessSchema,
   createSessionSchema,
   deleteSessionQuerySchema,
   emptyBodySchema,
@@ -20,6 +21,7 @@ import {
   suspendSessionSchema,
   waitQuerySchema,
   type AnswerCardBody,
+  type ChangeHarness,
   type CreateSession,
   type DeleteSessionQuery,
   type ListSessionsQuery,
@@ -164,6 +166,22 @@ export class SessionsController {
     @Asked() query: WaitQuery,
   ): Promise<Answer> {
     return this.sessions.answerCard(caller, ref, cardId, body, query);
+  }
+
+  @Route({
+    at: 'PUT :ref/harness',
+    id: 'changeHarness',
+    summary: 'Another harness or model, from the next turn on; it gets an account of the work.',
+    scope: 'write',
+    answers: { 200: sessionDocumentSchema },
+    errors: ['not_found', 'conflict'],
+  })
+  harness(
+    @FromCaller() caller: Caller,
+    @Param('ref', REF) ref: string,
+    @Body({ schema: changeHarnessSchema }) body: ChangeHarness,
+  ): Promise<SessionDocument> {
+    return this.sessions.changeHarness(caller, ref, body);
   }
 
   @Route({

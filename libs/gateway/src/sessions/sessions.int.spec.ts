@@ -90,7 +90,7 @@ describe('POST /api/sessions', () => {
 
   it.each([
     ['an unknown key', { colour: 'red' }, 'colour'],
-    ['a harness that is not here', { harness: 'nobody' }, 'fake'],
+    ['a harness that is not here', { harness: 'nobody' }, 'Use one of: claude-code, codex, pi.'],
     ['credentials in a URL', { repo: 'https://me:pw@example.org/a.git' }, 'secret'],
     ['a name with capitals', { name: 'Refused' }, 'lower-case letters'],
     ['a name like an id', { name: 'ses-00000000' }, 'session id'],
@@ -183,18 +183,21 @@ describe('Idempotency-Key [M2]', () => {
 
 describe('messages', () => {
   it('queue while a turn runs, are taken back by id, and run in order', async () => {
-    await create('queue', {}, '?wait=20');
+    await create('queue', { harness: 'pi' }, '?wait=20');
     stack.spokes.held.add('RunFinished');
     await post('queue/send', { body: { message: 'one' } });
     const second = await post<MessageReceipt>('queue/send', { body: { message: 'two' } });
     expect(second.status).toBe(202);
-    expect(second.body).toMatchObject({ status: 'queued' });
+    expect(second.body).toMatchObject({ status: 'queued', becomes: 'queue' });
     const third = await post<MessageReceipt>('queue/send', { body: { message: 'three' } });
     const back = await call<MessageReceipt>(
       stack,
       `DELETE /api/sessions/queue/queue/${second.body.message_id}`,
     );
-    expect(back.body.status).toBe('taken_back');
+    expect({ status: back.status, body: back.body }).toMatchObject({
+      status: 200,
+      body: { status: 'taken_back', becomes: null },
+    });
     expect((await get('queue')).queue.map(({ text }) => text)).toContain('three');
     stack.spokes.held.delete('RunFinished');
     const waited = post('queue/send?wait=20', { body: { message: 'four' } });
@@ -230,9 +233,9 @@ describe('messages', () => {
   });
 
   it('refuse a mode that is not known, and say which are', async () => {
-    const sent = await post('sleeper/send', { body: { message: 'x', mode: 'steer' } });
+    const sent = await post('sleeper/send', { body: { message: 'x', mode: 'shout' } });
     expect(sent.status).toBe(400);
-    expect(sent.body.detail).toContain('auto, queue, interrupt');
+    expect(sent.body.detail).toContain('auto, steer, queue, interrupt');
   });
 });
 
@@ -328,6 +331,9 @@ describe('other calls', () => {
       `GET /api/sessions/${id}/checkpoints`,
       `GET /api/sessions/${id}/changes`,
       `GET /api/sessions/${id}/events`,
+      `GET /api/sessions/${id}/activity`,
+      `GET /api/sessions/${id}/activity/live`,
+      `GET /api/sessions/${id}/decisions`,
       `GET /api/audit?session=${id}`,
       `GET /api/audit/verify?session=${id}`,
       `GET /api/audit/replay?session=${id}`,

@@ -3,6 +3,7 @@ import {
   deriveId,
   type Answer as Answered,
   type AnswerCardBody,
+  type ChangeHarness,
   type Ask,
   type PermissionsDocument,
   HangarError,
@@ -25,11 +26,11 @@ import type { EnvironmentReader } from '../environments/environment.reader.ts';
 import type { Creation, Idempotency } from '../idempotency/idempotency.ts';
 import type { GatewaySettings } from '../settings.ts';
 import type { ViewWatch } from '../views/view-watch.ts';
-import { newSession } from './new-session.ts';
+import { newSession, requireHarness } from './new-session.ts';
 import { sessionDocument } from './session.document.ts';
 import * as outcome from './session.outcome.ts';
 import type { SessionReader } from './session.reader.ts';
-import type { SessionView } from './session.view.ts';
+import type { MessageView, SessionView } from './session.view.ts';
 
 export interface SessionsParts {
   reader: SessionReader;
@@ -147,9 +148,9 @@ export class SessionsService {
   async takeBack(caller: Caller, ref: string, message_id: string): Promise<Answer> {
     const { reader, watch } = this.#parts;
     const { id } = await reader.find(caller.owner, ref);
-    const { version } = await this.#command(caller, id, 'TakeBackMessage', { message_id });
-    const wanted = outcome.messageSettled(version, message_id);
-    const look = async (): Promise<true | null> => (wanted(await reader.rows(id)) ? true : null);
+    await this.#command(caller, id, 'TakeBackMessage', { message_id });
+    const look = async (): Promise<true | null> =>
+      (await reader.message(id, message_id))?.status === 'queued' ? null : true;
     await watch.until(look, { seconds: TAKE_BACK_SECONDS_MAX, gone: caller.gone });
     const receipt = await this.#receipt(id, message_id);
     if (receipt.status === 'delivered')
@@ -160,26 +161,13 @@ export class SessionsService {
   }
 
   async #receipt(id: string, message_id: string): Promise<MessageReceipt> {
-    const rows = await this.#parts.reader.rows(id);
-    const message = rows?.messages.find((each) => each.message_id === message_id);
-    const turn =
-      message?.turn ?? rows?.turns.find((each) => each.message_id === message_id)?.number ?? null;
+    const { state, message, turn } = await this.#parts.reader.whereabouts(id, message_id);
     const status = (message?.status ?? 'queued') as MessageReceipt['status'];
-    const becomes =
-      status !== 'queued'
-        ? null
-        : message?.offered
-          ? 'steer'
-          : turn !== null
-            ? 'turn'
-            : RESUMES.has(rows?.session.state ?? '')
-              ? 'resume'
-              : 'queue';
     return {
       message_id,
       status,
       mode: message?.mode ?? 'auto',
-      becomes,
+      becomes: status === 'queued' ? becomesOf(state, message, turn) : null,
       ...(turn === null ? {} : { turn }),
     };
   }
@@ -193,11 +181,27 @@ export class SessionsService {
   ): Promise<Answer> {
     const { reader } = this.#parts;
     const { id } = await reader.find(caller.owner, ref);
-    const rows = await reader.rows(id);
-    const asked = rows?.cards.find((card) => card.id === card_id)?.asked ?? null;
-    const data = { card_id, answer: answerOf(body, asked), answered_by: caller.owner };
+    const card = await reader.card(id, card_id);
+    const data = {
+      card_id,
+      answer: answerOf(body, card?.asked ?? null),
+      answered_by: caller.owner,
+    };
     const { version } = await this.#command(caller, id, 'AnswerCard', data);
-    return this.#accepted(caller, id, outcome.atRest(version), wait);
+    return this.#accepted(caller, id, outcome.answeredCard(version), wait);
+  }
+
+  /** Another model or harness from the next turn on; the model goes with its harness [H3]. */
+  async changeHarness(caller: Caller, ref: string, body: ChangeHarness): Promise<SessionDocument> {
+    const { reader, environments, settings } = this.#parts;
+    const session = await reader.find(caller.owner, ref);
+    const harness = body.harness ?? session.harness;
+    const { recipe } = await environments.get(caller.owner, session.environment);
+    requireHarness({ harness, environment: session.environment }, recipe, settings.harnesses);
+    const model = body.model === undefined && harness === session.harness ? session.model : null;
+    const data = { harness, model: body.model ?? model };
+    await this.#command(caller, session.id, 'ChangeHarness', data);
+    return this.get(caller, session.id);
   }
 
   async permissions(
@@ -334,6 +338,17 @@ export class SessionsService {
 
 /** A message then waits for the sandbox. */
 const RESUMES: ReadonlySet<string> = new Set(['STARTING', 'RESUMING', 'SUSPENDING', 'SUSPENDED']);
+
+/** What becomes of a message that waits [M3]. */
+function becomesOf(
+  state: string,
+  message: MessageView | null,
+  turn: number | null,
+): MessageReceipt['becomes'] {
+  if (message?.offered) return 'steer';
+  if (turn !== null) return 'turn';
+  return RESUMES.has(state) ? 'resume' : 'queue';
+}
 
 /** `text` answers the one question there is; a card that is not there is refused by its owner. */
 function answerOf(body: AnswerCardBody, asked: Ask | null): Answered {

@@ -1,4 +1,4 @@
-import type { EventMap, EventName, SandboxPlace, SessionEvent } from '@hangar/contracts';
+import type { Ask, EventMap, EventName, SandboxPlace, SessionEvent } from '@hangar/contracts';
 import {
   causedBy,
   createConsumer,
@@ -114,6 +114,24 @@ export class Spokes {
       case 'TurnCancelRequested':
         await this.#finish(event, named.data, 'cancelled');
         return;
+      case 'SteerRequested':
+        await this.#tellMessage(event, 'RunMessageDelivered', named.data);
+        return;
+      case 'TakeBackRequested':
+        await this.#tellMessage(event, 'RunMessageReturned', named.data);
+        return;
+      case 'CardAnswered': {
+        const { session_id, turn, run_id, ask_id } = named.data;
+        await this.#tell(event, `run/${run_id}`, 'RunAskClosed', {
+          ...runOf(session_id, turn),
+          ask_id,
+          closed_at: new Date().toISOString(),
+        });
+        return;
+      }
+      case 'DeferRequested':
+        await this.#finish(event, named.data, 'deferred');
+        return;
       default:
     }
   }
@@ -153,6 +171,16 @@ export class Spokes {
     else await this.#finish(event, d, 'succeeded');
   }
 
+  /** What the harness says of a message that was offered to its turn. */
+  async #tellMessage(
+    event: RecordedEvent,
+    type: 'RunMessageDelivered' | 'RunMessageReturned',
+    { session_id, turn, message_id }: { session_id: string; turn: number; message_id: string },
+  ): Promise<void> {
+    const run = runOf(session_id, turn);
+    await this.#tell(event, `run/${run.run_id}`, type, { ...run, message_id });
+  }
+
   /** Ends the run of a turn, in whatever way. */
   async #finish(
     event: RecordedEvent,
@@ -177,17 +205,36 @@ export class Spokes {
 
   /** A run whose sandbox went away in mid-turn. */
   async loseRun(session_id: string, turn: number): Promise<void> {
-    const run_id = `run-${session_id.slice(4)}-${turn}`;
-    const event = { id: newEventId(), meta: { correlation: 'test' } } as RecordedEvent;
-    await this.#tell(event, `run/${run_id}`, 'RunFailed', {
-      run_id,
-      session_id,
-      turn,
-      epoch: 1,
+    const run = runOf(session_id, turn);
+    await this.#tell(ofItself(), `run/${run.run_id}`, 'RunFailed', {
+      ...run,
       code: 'sandbox_gone',
       reason: 'the sandbox went away',
       sandbox_gone: true,
       failed_at: new Date().toISOString(),
+    });
+  }
+
+  /** The agent wants something of a person. */
+  async ask(session_id: string, turn: number, ask: Ask): Promise<void> {
+    const run = runOf(session_id, turn);
+    const asked_at = new Date().toISOString();
+    await this.#tell(ofItself(), `run/${run.run_id}`, 'RunAsked', { ...run, ask, asked_at });
+  }
+
+  /** A tool call was allowed or denied. */
+  async decide(
+    session_id: string,
+    turn: number,
+    decided: Pick<EventMap['RunToolDecided'], 'call_id' | 'tool' | 'verdict' | 'decided_by'>,
+  ): Promise<void> {
+    const run = runOf(session_id, turn);
+    await this.#tell(ofItself(), `run/${run.run_id}`, 'RunToolDecided', {
+      ...run,
+      ...decided,
+      input: '{}',
+      reason: '',
+      decided_at: new Date().toISOString(),
     });
   }
 
@@ -204,6 +251,17 @@ export class Spokes {
     if (done.kind !== 'appended') throw new Error(`${type} met ${done.kind}`);
   }
 }
+
+const runOf = (session_id: string, turn: number) => ({
+  run_id: `run-${session_id.slice(4)}-${turn}`,
+  session_id,
+  turn,
+  epoch: 1,
+});
+
+/** What no event of the session is the cause of. */
+const ofItself = (): RecordedEvent =>
+  ({ id: newEventId(), meta: { correlation: 'test' } }) as RecordedEvent;
 
 const samplePlace = (sandbox_id: string, cwd: string): SandboxPlace => ({
   sandbox_id,

@@ -34,7 +34,8 @@ export const TEST_SETTINGS: GatewaySettings = {
   harnesses: ['claude-code', 'codex', 'pi', 'fake'].map((name) => ({
     name,
     version: name === 'fake' ? null : '1.0.0',
-    capabilities: { steer: true },
+    // One of each kind: what waits for its turn, and what joins the one that runs [M3].
+    capabilities: { steer: name !== 'pi' },
   })),
 };
 

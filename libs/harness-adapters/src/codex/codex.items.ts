@@ -58,7 +58,8 @@ export function itemCompleted(item: Json): HarnessEvent[] {
   }
 }
 
-function mcpName(item: Json): string {
+/** A call of an MCP server's tool, by its server and its tool. */
+export function mcpName(item: Json): string {
   return `${textAt(item, 'server')}.${textAt(item, 'tool')}`;
 }
 

@@ -161,6 +161,35 @@ describe('what Codex asks', () => {
     });
   });
 
+  it('asks about the calls of MCP servers, each by its own id [A3]', () => {
+    const call = (id: string): string =>
+      note('item/started', { item: { type: 'mcpToolCall', id, server: 'demo', tool: 'poke' } });
+    const form = (id: number, about: object): string => {
+      const params = { threadId: 'T', turnId: 'U', serverName: 'demo', _meta: about };
+      return line({ id, method: 'mcpServer/elicitation/request', params });
+    };
+    const about = {
+      codex_approval_kind: 'mcp_tool_call',
+      tool_name: 'poke',
+      tool_params: { x: 1 },
+    };
+    const protocol = started({ asksLeave: true });
+    const lines = [call('call-2'), call('call-3'), form(1, about), form(2, about), form(3, {})];
+    const { events, keys } = readTurn(protocol, lines);
+    const asks = events.flatMap((event) => (event.type === 'asked' ? [event.ask] : []));
+    expect(asks.map(({ id }) => id)).toEqual(['call-2', 'call-3']);
+    expect(asks[0]).toMatchObject({
+      questions: [{ text: 'use demo.poke {"x":1}' }],
+      tool: { name: 'demo.poke', input: { x: 1 } },
+    });
+    expect(keys).toEqual(['answer:3']);
+    const [reason, denied] = protocol.answer('call-3', DENY).inputs;
+    expect(reason?.key).toBe('reason:call-3');
+    expect(JSON.parse(denied?.line ?? '')).toMatchObject({ id: 2, result: { action: 'decline' } });
+    const [allowed] = protocol.answer('call-2', ALLOW).inputs;
+    expect(JSON.parse(allowed?.line ?? '')).toMatchObject({ id: 1, result: { action: 'accept' } });
+  });
+
   it('gets an answer to its question, or the reason why there is none [A1]', () => {
     const ask = (answer: Answer): string =>
       started({}, [...STARTED, asksQuestion]).answer('call-1', answer).inputs[0]?.line ?? '';

@@ -14,13 +14,7 @@ import type {
 import { isJson, numberAt, objectAt, parseJson, textAt, type Json } from '../json-line.ts';
 import { OpenAsks } from '../open-asks.ts';
 import { processResult, turnError, type ReportedError } from '../turn-error.ts';
-import {
-  approvalAsk,
-  approvalResult,
-  isApproval,
-  questionAsk,
-  questionResult,
-} from './codex.asks.ts';
+import { codexAsk, type CodexAsk } from './codex.asks.ts';
 import { itemCompleted, itemStarted } from './codex.items.ts';
 import { CodexSteers, steerInput, textInput } from './codex.steers.ts';
 import { CodexTools } from './codex.tools.ts';
@@ -31,6 +25,7 @@ const INITIALIZE = 1;
 const THREAD = 2;
 const TURN = 3;
 const INTERRUPT = 4;
+const ALLOW: Answer = { verdict: 'allow', answers: {}, reason: '' };
 const RESOLVED = 'serverRequest/resolved';
 /** HTTP status that an error name stands for, where Codex gives no number. */
 const STATUS_OF: Record<string, number> = {
@@ -247,29 +242,26 @@ export class CodexProtocol implements TurnProtocol {
       key: `answer:${String(id)}`,
       line: JSON.stringify({ id, ...body }),
     });
-    if (isApproval(method)) {
-      if (!this.#turn.asksLeave) {
-        return { events: [], inputs: [tell({ result: { decision: 'accept' } })] };
-      }
-      const ask = approvalAsk(method, params, this.#tools.item(textAt(params, 'itemId')));
-      const reply = (answer: Answer): ProtocolInput[] => [
-        ...reason(ask, answer, params),
-        tell({ result: approvalResult(answer) }),
-      ];
-      return this.#asked(id, ask, reply);
-    }
-    if (method === 'item/tool/requestUserInput') {
-      const ask = questionAsk(params);
-      this.#tools.started({ id: ask.id, type: method });
-      return this.#asked(id, ask, (answer) => [tell({ result: questionResult(ask, answer) })]);
-    }
+    const asked = codexAsk(method, params, this.#tools);
+    if (asked !== null) return this.#asked(id, asked, params, tell);
     const error = { code: -32_601, message: `hangar does not answer ${method}` };
     return { events: [], inputs: [tell({ error })] };
   }
 
-  #asked(id: unknown, ask: Ask, reply: (answer: Answer) => ProtocolInput[]): ProtocolStep {
+  #asked(
+    id: unknown,
+    { ask, result }: CodexAsk,
+    params: Json,
+    tell: (body: Json) => ProtocolInput,
+  ): ProtocolStep {
+    if (ask.kind === 'decision' && !this.#turn.asksLeave) {
+      return { events: [], inputs: [tell({ result: result(ALLOW) })] };
+    }
     this.#requests.set(id, ask);
-    return this.#asks.asked(ask, reply);
+    return this.#asks.asked(ask, (answer) => [
+      ...reason(ask, answer, params),
+      tell({ result: result(answer) }),
+    ]);
   }
 
   /** Answered, or given up by Codex itself. */
@@ -342,7 +334,7 @@ export class CodexProtocol implements TurnProtocol {
 
 /** Codex's approval has no reason: a message says it, which waits for the end of the call. */
 function reason(ask: Ask, answer: Answer, params: Json): ProtocolInput[] {
-  if (answer.verdict === 'allow' || answer.reason === '') return [];
+  if (ask.kind === 'question' || answer.verdict === 'allow' || answer.reason === '') return [];
   const turn = { threadId: textAt(params, 'threadId'), turnId: textAt(params, 'turnId') };
   const text = `You may not «${ask.questions[0]?.text ?? ''}»: denied: ${answer.reason}`;
   return [steerInput(`reason:${ask.id}`, turn, text)];

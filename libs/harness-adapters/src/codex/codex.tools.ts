@@ -6,6 +6,7 @@ const WORDS = new Set(['userMessage', 'agentMessage', 'reasoning', 'plan', 'hook
 
 export class CodexTools {
   readonly #running = new Map<string, Json>();
+  readonly #found = new Set<string>();
 
   get isIdle(): boolean {
     return this.#running.size === 0;
@@ -14,6 +15,17 @@ export class CodexTools {
   /** A running call's item; empty when it is not known. */
   item(id: string): Json {
     return this.#running.get(id) ?? {};
+  }
+
+  /** The id of a running call of an MCP server's tool, each once; a subagent's is made up here. */
+  mcpCall({ server, tool }: { server: string; tool: string }, turnId: string): string {
+    const found = [...this.#running].find(
+      ([id, item]) =>
+        !this.#found.has(id) && textAt(item, 'server') === server && textAt(item, 'tool') === tool,
+    );
+    const id = found?.[0] ?? `${turnId}-${this.#found.size}`;
+    this.#found.add(id);
+    return id;
   }
 
   started(item: Json): void {

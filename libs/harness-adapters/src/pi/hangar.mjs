@@ -6,7 +6,7 @@
 const ASK = 'ask_person';
 const CUT = 'The turn ended before the person answered.';
 
-const text = (description) => ({ type: 'string', description });
+const string = (description) => ({ type: 'string', description });
 const PARAMETERS = {
   type: 'object',
   required: ['questions'],
@@ -18,14 +18,14 @@ const PARAMETERS = {
         type: 'object',
         required: ['question'],
         properties: {
-          question: text('The whole question.'),
+          question: string('The whole question.'),
           options: {
             type: 'array',
             description: 'Likely answers; the person may give another one.',
             items: {
               type: 'object',
               required: ['label'],
-              properties: { label: text('The answer.'), description: text('What it means.') },
+              properties: { label: string('The answer.'), description: string('What it means.') },
             },
           },
           multiSelect: { type: 'boolean', description: 'Several options may be taken.' },
@@ -35,12 +35,13 @@ const PARAMETERS = {
   },
 };
 
-/** What the person answered; null when the turn was cut off. `signal` closes it then. */
+/** What the person answered: `signal` closes the dialog when the turn is cut off. */
 async function asked(ctx, signal, ask) {
   const value = await ctx.ui.input('hangar', JSON.stringify(ask), { signal });
-  return value === undefined ? null : JSON.parse(value);
+  return value === undefined ? { isAllowed: false, text: CUT } : JSON.parse(value);
 }
 
+// oxlint-disable-next-line import/no-default-export -- pi calls it by that name.
 export default function hangar(pi) {
   pi.registerTool({
     name: ASK,
@@ -49,18 +50,18 @@ export default function hangar(pi) {
     promptSnippet: 'Ask the person you work for when only they can decide',
     parameters: PARAMETERS,
     async execute(id, { questions }, signal, _onUpdate, ctx) {
-      const answer = await asked(ctx, signal, { kind: 'question', id, questions });
-      return { content: [{ type: 'text', text: answer?.text ?? CUT }], details: undefined };
+      const { text } = await asked(ctx, signal, { kind: 'question', id, questions });
+      return { content: [{ type: 'text', text }], details: undefined };
     },
   });
   if (process.env.HANGAR_ASKS_LEAVE !== '1') return;
   pi.on('tool_call', async ({ toolCallId: id, toolName: name, input }, ctx) => {
     if (name === ASK) return undefined;
     try {
-      const answer = await asked(ctx, ctx.signal, { kind: 'decision', id, name, input });
-      return answer?.isAllowed ? undefined : { block: true, reason: answer?.text ?? CUT };
+      const leave = await asked(ctx, ctx.signal, { kind: 'decision', id, name, input });
+      return leave.isAllowed ? undefined : { block: true, reason: leave.text };
     } catch (error) {
-      return { block: true, reason: `Nobody could be asked for leave: ${error}` };
+      return { block: true, reason: `Nobody could be asked for leave: ${String(error)}` };
     }
   });
 }

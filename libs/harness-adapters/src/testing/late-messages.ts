@@ -34,7 +34,7 @@ export async function lateMessages(
   const span = { text_delta: 0, message: 0, tool_finished: 0 };
   for (let number = -1; number < LATE_TURNS; number += 1) {
     const anchor = anchors[Math.max(0, number) % anchors.length] ?? 'message';
-    const prompt = `turn ${number} [[ run: true ;; wait: 10 ++ say: the last words ]]`;
+    const prompt = `turn ${number} [[ run: true ;; wait: 30 ++ say: the last words ]]`;
     const turn = bench.spec({
       prompt,
       ...(id === null ? {} : { conversationId: id, resume: true }),
@@ -51,7 +51,10 @@ export async function lateMessages(
     } else {
       await running.until(({ type }) => type === anchor);
       const start = performance.now();
-      const offsets = names.map(() => random() * 1.3 * span[anchor]).sort((a, b) => a - b);
+      // More of them early: the first turn, which was measured, is the slowest.
+      const offsets = names
+        .map(() => random() * random() * 1.3 * span[anchor])
+        .toSorted((a, b) => a - b);
       for (const [index, name] of names.entries()) {
         while (performance.now() - start < (offsets[index] ?? 0)) await immediate();
         running.steer(name, `words ${name}.`);

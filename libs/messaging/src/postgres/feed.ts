@@ -44,6 +44,15 @@ export async function readHead(connection: Queryable): Promise<Cursor | undefine
   return row ? { fence: row[0], position: row[1] } : undefined;
 }
 
+const LOOK_MS_MAX = 10;
+
+/**
+ * Milliseconds to wait for a transaction that holds events back, after the wait before it (0: none).
+ * Nearly all end at once, and nobody tells of their end.
+ */
+export const heldBackMs = (beforeMs: number): number =>
+  beforeMs === 0 ? 1 : Math.min(LOOK_MS_MAX, beforeMs * 2);
+
 const HELD_BACK = `select exists (select from es.event e
   where (e.fence, e.position) > ($1::xid8, $2::bigint))`;
 

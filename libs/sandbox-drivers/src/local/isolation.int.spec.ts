@@ -137,8 +137,8 @@ describe('isolation of the local driver', () => {
     server.close();
   });
 
-  it('mounts what was asked for, read-only where asked', async () => {
-    const source = await mkdtemp(join(tmpdir(), 'hangar-mount-'));
+  it('mounts what was asked for, whatever it is called, read-only where asked', async () => {
+    const source = await mkdtemp(join(tmpdir(), 'hangar mount\t\\040 \n#\'"é-'));
     await writeFile(join(source, 'file'), 'mounted');
     await chmod(source, 0o777);
     const mounts = [

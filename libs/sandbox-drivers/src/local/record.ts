@@ -46,6 +46,8 @@ export interface SandboxFiles {
   workspace: string;
   runs: string;
   startScript: string;
+  /** What is mounted in the stage, as mount reads it. */
+  stageTable: string;
   startLog: string;
   bwrapArguments: string;
   bwrapStatus: string;
@@ -77,6 +79,7 @@ export const sandboxFiles = (directory: string): SandboxFiles => ({
   workspace: join(directory, 'disk', 'workspace'),
   runs: join(directory, 'disk', 'runs'),
   startScript: join(directory, 'start.sh'),
+  stageTable: join(directory, 'stage.fstab'),
   startLog: join(directory, 'start.log'),
   bwrapArguments: join(directory, 'bwrap-arguments'),
   bwrapStatus: join(directory, 'bwrap-status.json'),

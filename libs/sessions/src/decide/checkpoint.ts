@@ -7,6 +7,7 @@ import {
   always,
   checkpointDue,
   clearCards,
+  clearUnsaved,
   inOrder,
   interrupted,
   isLimited,
@@ -56,7 +57,7 @@ const recorded = ({ epoch: _epoch, ...data }: CommandOf<'RecordCheckpoint'>['dat
     inOrder(
       s,
       always({ type: 'CheckpointRecorded', data: { ...data, bytes } }),
-      data.complete ? clearCards('limit', 'a complete checkpoint was taken') : () => [],
+      data.complete ? clearUnsaved('a complete checkpoint was taken') : () => [],
     );
 };
 
@@ -98,7 +99,7 @@ export function noteUnchanged(
       type: 'CheckpointStillGood',
       data: { checkpoint_id: data.same_as, reason: data.reason, turn: data.turn },
     }),
-    same?.complete ? clearCards('limit', 'a complete checkpoint is still good') : () => [],
+    same?.complete ? clearUnsaved('a complete checkpoint is still good') : () => [],
     afterCheckpoint(data.reason, same?.complete ? 'complete' : 'incomplete', data.same_as, now),
   );
 }
@@ -174,7 +175,7 @@ const afterCheckpoint =
           ? release(phase.sandbox, { cause: 'suspend', now })(s)
           : abortSuspend(result, phase.interrupted_turn, now)(s);
       case 'IDLE':
-        return s.queue.length ? turnOrIdle('a message waits', now)(s) : [];
+        return s.queue.length && !s.limited ? turnOrIdle('a message waits', now)(s) : [];
       default:
         return [];
     }
@@ -193,7 +194,7 @@ const abortSuspend =
     return inOrder(
       s,
       always({ type: 'SuspendAborted', data: { reason } }),
-      clearCards('limit', 'the refused suspend says more'),
+      clearUnsaved('the refused suspend says more'),
       raise('limit', `suspend-${s.checkpoint_number}`, reason, ['suspend --force'], now),
       (after) =>
         interruptedTurn === null

@@ -1,8 +1,9 @@
-import { HangarError, MESSAGES_QUEUED_MAX, deriveId, type SessionEvent } from '@hangar/contracts';
+import { HangarError, MESSAGES_QUEUED_MAX, type SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
 import { inFlightMessage, turnOf, type Session } from '../session.ts';
 import { cancelTurn } from './cut.ts';
 import { ended } from './lifecycle.ts';
+import { dropLimited, endLimit, queueAgain } from './usage-limit.ts';
 import { always, clearCards, inOrder, resume, turnOrIdle, type Step } from './steps.ts';
 
 /** Accepted in every live state, and at once; what it starts follows from the state [M1]. */
@@ -30,6 +31,8 @@ const wake =
   (mode: string, now: string): Step =>
   (s) => {
     const { phase } = s;
+    // Nothing is asked of a provider that takes nothing: it waits with the turn before it [M7].
+    if (s.limited && phase.state !== 'ACTIVE') return [];
     switch (phase.state) {
       case 'IDLE':
         return s.checkpointing ? [] : turnOrIdle('a message arrived', now)(s);
@@ -122,19 +125,12 @@ const goOn =
 
 /** The same message again, as a new turn [S3]. */
 export function retryTurn(s: Session, { now }: CommandOf<'RetryTurn'>): SessionEvent[] {
+  if (s.limited) return endLimit('tried again before its time', now)(s);
   const turn = interruptedTurn(s);
-  const again: SessionEvent = {
-    type: 'MessageQueued',
-    data: {
-      message_id: deriveId('msg', s.id, 'retry', turn),
-      text: turnOf(s, turn)?.message ?? '',
-      mode: 'retry',
-      queued_at: now,
-    },
-  };
   return inOrder(
     s,
-    always({ type: 'InterruptionResolved', data: { turn, decision: 'retry' } }, again),
+    always({ type: 'InterruptionResolved', data: { turn, decision: 'retry' } }),
+    queueAgain(turn, now),
     clearCards('interrupted', 'retried'),
     goOn(now),
   );
@@ -142,6 +138,7 @@ export function retryTurn(s: Session, { now }: CommandOf<'RetryTurn'>): SessionE
 
 /** Without the interrupted message [S3]; what waits in the queue goes on. */
 export function continueSession(s: Session, { now }: CommandOf<'ContinueSession'>): SessionEvent[] {
+  if (s.limited) return dropLimited(s, s.limited.turn, now);
   const turn = interruptedTurn(s);
   return inOrder(
     s,

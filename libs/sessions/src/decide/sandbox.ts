@@ -5,7 +5,7 @@ import { interruptLost, letGoOfLost, missPending } from './cut.ts';
 import { restoreOrStart } from './restore.ts';
 import {
   always,
-  clearCards,
+  clearUnsaved,
   fail,
   inOrder,
   interrupted,
@@ -83,8 +83,9 @@ export const suspended =
           suspended_at: now,
         },
       }),
-      clearCards('limit', 'the sandbox is gone'),
-      (after) => (after.queue.length ? resume('a message waits', now)(after) : []),
+      clearUnsaved('the sandbox is gone'),
+      (after) =>
+        after.queue.length && !after.limited ? resume('a message waits', now)(after) : [],
     );
   };
 

@@ -5,6 +5,7 @@ import { evolve } from '../session.evolve.ts';
 import {
   heldSandbox,
   isAsk,
+  isUnsaved,
   turnOf,
   type QueuedMessage,
   type SandboxHold,
@@ -58,6 +59,7 @@ export const requestSandbox =
           branch: s.branch,
           cwd: s.cwd,
           purpose: resume ? 'resume' : 'start',
+          ...(s.checkpoints.length > 0 ? { has_checkpoint: true } : {}),
           requested_at: now,
         },
       },
@@ -75,11 +77,12 @@ export const turnOrIdle =
   (s) => {
     const message = s.queue[0];
     // A checkpoint being taken sees a still tree; the turn starts when it is recorded.
-    if (message && !s.checkpointing)
+    if (message && !s.checkpointing && !s.limited)
       return inOrder(s, closeDeferred(message, now), (after) => [
         requestTurn(after, message, now, answeredBy(s, message)),
       ]);
-    return [{ type: 'SessionIdled', data: { since: now, reason } }];
+    const waits = s.limited ? `; it goes on when the usage limit ends (${s.limited.until})` : '';
+    return [{ type: 'SessionIdled', data: { since: now, reason: `${reason}${waits}` } }];
   };
 
 /** What the turn before ended on is not waited for any more; an agent that still needs it asks again. */
@@ -135,6 +138,7 @@ function requestTurn(
       turn_minutes: s.turn_minutes,
       requested_at: now,
       permissions: s.permissions,
+      ...(s.hand_off ? { hand_off: true } : {}),
       ...(answered ? { answered } : {}),
     },
   };
@@ -230,7 +234,14 @@ export const clearCards =
       .map((c) => ({ type: 'AttentionCleared', data: { card_id: c.id, reason } }));
 
 /** Something stands in the way of saving all of the work; a person was told. */
-export const isLimited = (s: Session): boolean => s.attention.some((c) => c.kind === 'limit');
+export const isLimited = (s: Session): boolean => s.attention.some(isUnsaved);
+
+export const clearUnsaved =
+  (reason: string): Step =>
+  (s) =>
+    s.attention
+      .filter(isUnsaved)
+      .map((c) => ({ type: 'AttentionCleared', data: { card_id: c.id, reason } }));
 
 /** How old the work is that is safe, for people [S3]. */
 export function safeUpTo(s: Session): string {
@@ -259,7 +270,7 @@ export const interrupted =
         },
       }),
       raise('interrupted', String(turn), text, ['retry', 'continue'], now),
-      sandboxGone ? clearCards('limit', 'the sandbox is gone') : () => [],
+      sandboxGone ? clearUnsaved('the sandbox is gone') : () => [],
     );
   };
 

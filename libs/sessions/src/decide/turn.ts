@@ -11,6 +11,7 @@ import {
   settleOffered,
 } from './cut.ts';
 import { always, checkpointDue, clearCards, inOrder } from './steps.ts';
+import { waitForLimit } from './usage-limit.ts';
 
 export function noteTurnStarted(
   s: Session,
@@ -42,6 +43,7 @@ export function returnMessage(s: Session, { data }: CommandOf<'ReturnMessage'>):
 /** The work is done; what it left is saved before anything else happens [C2]. */
 export function finishTurn(s: Session, { data, now }: CommandOf<'FinishTurn'>): SessionEvent[] {
   if (!isOpenTurn(s, data)) return [];
+  const { resets_at, ...finished } = data;
   const { turn } = data;
   const isDeferred = data.outcome === 'deferred';
   return inOrder(
@@ -50,7 +52,8 @@ export function finishTurn(s: Session, { data, now }: CommandOf<'FinishTurn'>): 
     settleMessage(turn, isDeferred ? 'succeeded' : data.outcome, data.error),
     settleOffered(turn),
     isDeferred ? () => [] : closeAsks(turn, `turn ${turn} ${data.outcome}`, now),
-    always({ type: 'TurnFinished', data: { ...data, finished_at: now } }),
+    always({ type: 'TurnFinished', data: { ...finished, finished_at: now } }),
+    waitForLimit(turn, resets_at, now),
     // Answers that came while the turn was ending on its question reached nobody yet.
     (after) => passOn(after.given, now)(after),
     checkpointDue('turn', now),

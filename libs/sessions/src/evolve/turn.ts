@@ -124,6 +124,7 @@ function turnFinished(s: Session, d: SessionEvents['TurnFinished']): Session {
     queue: next.queue.filter((m) => m.message_id !== turnOf(s, d.turn)?.message_id),
     given: d.outcome === 'deferred' ? next.given : [],
     harness_session: d.harness_session ?? next.harness_session,
+    hand_off: next.hand_off && d.harness_session === undefined,
     conversation:
       d.conversation === 'native' || d.conversation === 'handoff'
         ? d.conversation

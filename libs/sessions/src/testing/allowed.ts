@@ -462,6 +462,19 @@ const RULES: Record<string, Row> = {
     'RESUMING',
     'RESUMING, restoring',
   ]),
+  ChangeHarness: row(
+    '!conflict',
+    ['!not_found', 'not created', 'DELETED'],
+    ['HarnessChanged SuspendRequested CheckpointDue', 'IDLE', 'IDLE, saved'],
+    ['HarnessChanged SuspendRequested', 'IDLE, a checkpoint is being taken'],
+    ['HarnessChanged', 'SUSPENDED', 'SUSPENDED, asked', 'FAILED'],
+  ),
+  'ChangeHarness, the model alone': row(
+    'HarnessChanged',
+    ['!not_found', 'not created', 'DELETED'],
+    ['!conflict', 'ARCHIVED'],
+  ),
+  EndUsageLimit: row('-'),
   SuspendIfReleaseLate: row('-', ['SessionSuspended', 'SUSPENDING, releasing']),
 };
 

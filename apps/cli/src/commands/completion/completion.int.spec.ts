@@ -62,7 +62,7 @@ describe('the scripts', () => {
   it('know every command', async () => {
     for (const shell of ['bash', 'zsh', 'fish']) {
       const { out } = await runCommand(['completion', shell]);
-      for (const word of ['take-back', 'checkpoint', 'doctor', 'from-env'])
+      for (const word of ['take-back', 'answer', 'permissions', 'checkpoint', 'doctor', 'from-env'])
         expect(out).toContain(word);
     }
   });

@@ -1,49 +1,41 @@
-import type { EnvironmentDocument } from '@hangar/contracts';
+import type { HarnessDocument } from '@hangar/contracts';
 import { defineCommand } from '../../command.ts';
 import { EXIT } from '../../exit-codes.ts';
 import type { Column } from '../../output/table.ts';
+import { kebab } from '../../names.ts';
 
 export const listCommand = defineCommand({
   path: ['harness', 'list'],
-  summary: 'List the agent CLIs that environments and sessions name',
+  summary: 'List the agent CLIs that sessions can run, and what each can',
+  description: 'hangar env list shows which of them an environment allows.',
   args: {},
   flags: {},
   examples: ['hangar harness list'],
-  json: '{items: [{name, environments: names of those that allow it}]}',
-  routes: ['GET /api/environments'],
+  json: '{items: [{name, version, capabilities: {steer: true, ...}}]}',
+  routes: ['GET /api/harnesses'],
   async run({ client, output }) {
-    const { items: environments } = await client.environments.list();
-    const items = harnessesOf(environments);
-    output.result({ items }, () =>
-      output.table(
-        COLUMNS,
-        items,
-        'No environment names a harness: all that are installed may be used.',
-      ),
-    );
+    const list = await client.harnesses.list();
+    output.result(list, () => output.table(COLUMNS, list.items, 'No harness is installed.'));
     return EXIT.ok;
   },
 });
 
-interface HarnessRow {
-  name: string;
-  environments: string[];
-}
+/** In the words of the glossary; one that is not here is told by its own name. */
+const WORDS: Record<string, string> = {
+  choosesId: 'chosen id',
+  withdraw: 'take back',
+  approvals: 'decisions',
+};
 
-/** The server has no list of its own to ask for: what environments allow is what there is to see. */
-export function harnessesOf(environments: readonly EnvironmentDocument[]): HarnessRow[] {
-  const rows = new Map<string, string[]>();
-  for (const { name, recipe } of environments) {
-    for (const harness of recipe.harnesses ?? []) {
-      rows.set(harness, [...(rows.get(harness) ?? []), name]);
-    }
-  }
-  return [...rows]
-    .map(([name, names]) => ({ name, environments: names }))
-    .toSorted((a, b) => a.name.localeCompare(b.name));
-}
+const words = ({ capabilities }: HarnessDocument, can: boolean): string =>
+  Object.entries(capabilities)
+    .filter(([, value]) => value === can)
+    .map(([name]) => WORDS[name] ?? kebab(name).replaceAll('-', ' '))
+    .join(', ');
 
-const COLUMNS: Column<HarnessRow>[] = [
+const COLUMNS: Column<HarnessDocument>[] = [
   { title: 'HARNESS', show: (row) => row.name, tone: () => 'strong' },
-  { title: 'ENVIRONMENTS', show: (row) => row.environments.join(', '), shrinks: true },
+  { title: 'VERSION', show: (row) => row.version ?? '' },
+  { title: 'CAN', show: (row) => words(row, true), shrinks: true },
+  { title: 'CANNOT', show: (row) => words(row, false), shrinks: true },
 ];

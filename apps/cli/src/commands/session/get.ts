@@ -4,6 +4,8 @@ import { EXIT } from '../../exit-codes.ts';
 import type { Output } from '../../output/output.ts';
 import { agoText } from '../../output/quantities.ts';
 import { harmless, toneOfState } from '../../output/style.ts';
+import { showCard } from './cards.ts';
+import { waitText } from './queue.ts';
 import { SESSION_ARGUMENT, usageText } from './session-text.ts';
 
 /** Turns shown to a person; `--json` has them all. */
@@ -43,6 +45,7 @@ function showSession(output: Output, s: SessionDocument, now: Date): void {
     ['sandbox', s.sandbox_id],
     ['checkpoint', newest ? `${newest.id}, ${time(newest.taken_at)}${whole(newest)}` : null],
     ['suspends', s.idle_minutes === 0 ? 'never by itself' : `after ${s.idle_minutes} idle minutes`],
+    ['permissions', permissionsText(s)],
     ['last active', time(s.last_active_at)],
     ['created', time(s.created_at)],
     ...continuityFields(s),
@@ -51,10 +54,17 @@ function showSession(output: Output, s: SessionDocument, now: Date): void {
   showQueue(output, s);
   showTurns(output, s, now);
   for (const card of s.attention) {
-    const choices = card.choices.length > 0 ? ` [${card.choices.join(' | ')}]` : '';
     output.line('');
-    output.line(`${output.paint('warn', `! ${card.kind}`)} ${harmless(card.text)}${choices}`);
+    showCard(output, card, s.name);
   }
+}
+
+/** null: everything is allowed, as in most sessions. */
+function permissionsText({ permissions: { mode, rules } }: SessionDocument): string | null {
+  if (mode === 'all' && rules.length === 0) return null;
+  const many = rules.length === 1 ? '1 rule' : `${rules.length} rules`;
+  const first = rules.length > 0 ? `${many}, else ` : '';
+  return `${first}${mode === 'all' ? 'all is allowed' : 'a person is asked'}`;
 }
 
 const whole = ({ complete }: { complete: boolean }): string => (complete ? '' : ' (incomplete)');
@@ -75,7 +85,9 @@ function continuityFields(s: SessionDocument): [string, string | null][] {
 function showQueue(output: Output, s: SessionDocument): void {
   if (s.queue.length > 0) output.line('');
   for (const message of s.queue) {
-    output.line(`${output.paint('quiet', 'waits')} ${message.message_id} ${first(message.text)}`);
+    output.line(
+      `${output.paint('quiet', waitText(message))} ${message.message_id} ${first(message.text)}`,
+    );
   }
 }
 
@@ -90,6 +102,7 @@ function showTurns(output: Output, s: SessionDocument, now: Date): void {
     output.line('');
     output.line(`turn ${turn.number} ${output.paint(tone, state)} (${facts.join(', ')})`);
     output.line(`  > ${first(turn.message)}`);
+    for (const { text } of turn.steered) output.line(`  > ${first(text)}`);
     const said = turn.error ?? turn.summary;
     if (said === '') continue;
     for (const line of harmless(said).split('\n')) output.line(`  ${line}`);

@@ -1,8 +1,9 @@
-import type { CreateSession } from '@hangar/contracts';
-import { IDLE_MINUTES_MAX } from '@hangar/contracts';
+import { IDLE_MINUTES_MAX, type CreateSessionInput } from '@hangar/contracts';
 import { defineCommand } from '../../command.ts';
+import type { Terminal } from '../../terminal.ts';
 import { sessionUp, turnSettled } from '../../wait/goal.ts';
-import { readMessage } from '../read-text.ts';
+import { refused } from '../../failure.ts';
+import { readMessage, readTextFile } from '../read-text.ts';
 import { settle } from './settle.ts';
 
 export const newCommand = defineCommand({
@@ -35,6 +36,12 @@ export const newCommand = defineCommand({
       min: 0,
       max: IDLE_MINUTES_MAX,
     },
+    ask: { kind: 'switch', help: 'tool calls need leave: a person is asked' },
+    permissions: {
+      kind: 'text',
+      value: 'FILE',
+      help: 'JSON as hangar session permissions --json prints it',
+    },
   },
   waits: true,
   changes: true,
@@ -47,7 +54,11 @@ export const newCommand = defineCommand({
   async run(options) {
     const { args, flags, client, terminal } = options;
     const message = await readMessage(terminal, args.message);
-    const session = await client.sessions.create(bodyOf(args.name, flags, message));
+    const permissions = await permissionsOf(terminal, flags);
+    const session = await client.sessions.create({
+      ...bodyOf(args.name, flags, message),
+      ...(permissions === undefined ? {} : { permissions }),
+    });
     const goal = message === null ? sessionUp() : turnSettled({ queuedAs: 'auto' });
     return settle(options, session, { goal, fromVersion: 0 });
   },
@@ -62,9 +73,30 @@ interface NewFlags {
   branch: string | undefined;
   title: string | undefined;
   idle: number | undefined;
+  ask: boolean;
+  permissions: string | undefined;
 }
 
-const bodyOf = (name: string, flags: NewFlags, message: string | null): CreateSession => ({
+/** Of a file that holds a hundred rules, with room. */
+const PERMISSIONS_BYTES_MAX = 256 * 1024;
+
+/** What is in the file is checked by the server. */
+async function permissionsOf(
+  terminal: Terminal,
+  { ask, permissions }: NewFlags,
+): Promise<CreateSessionInput['permissions']> {
+  if (permissions === undefined) return ask ? { mode: 'ask' } : undefined;
+  if (ask) throw refused('--ask and --permissions say the same.', 'Give one of them.');
+  const text = await readTextFile(terminal, permissions, PERMISSIONS_BYTES_MAX);
+  try {
+    return JSON.parse(text) as CreateSessionInput['permissions'];
+  } catch {
+    const form = '{"mode": "ask", "rules": [{"tool": "Read", "verdict": "allow"}]}';
+    throw refused(`${permissions} is not JSON.`, `Write it as ${form}.`);
+  }
+}
+
+const bodyOf = (name: string, flags: NewFlags, message: string | null): CreateSessionInput => ({
   name,
   environment: flags.env,
   harness: flags.harness,

@@ -6,6 +6,13 @@ import type { Column } from '../../output/table.ts';
 
 export const SESSION_ARGUMENT = { session: { help: 'id (ses-1a2b3c4d) or name' } } as const;
 
+/** Turns are numbered from 1; the server refuses what is above its own bound. */
+const TURN_MAX = 999_999_999;
+
+export const TURN_FLAG = {
+  turn: { kind: 'count', value: 'N', help: 'only of this turn', min: 1, max: TURN_MAX },
+} as const;
+
 export const sessionColumns = (now: Date): Column<SessionSummary>[] => [
   { title: 'ID', show: (s) => s.id },
   { title: 'NAME', show: (s) => s.name, tone: () => 'strong' },
@@ -38,6 +45,11 @@ export function sayState(output: Output, session: SessionDocument): void {
 /** The agent's last words on stdout; what the turn took on stderr. */
 export function sayTurn(output: Output, session: SessionDocument, turn: TurnDocument): void {
   output.line(output.isTty ? harmless(turn.summary) : turn.summary);
+  output.note(`${session.name}: ${turnText(turn)}`);
+}
+
+/** How a turn ended, and what it took. */
+export function turnText(turn: TurnDocument): string {
   const took =
     turn.started_at && turn.finished_at
       ? ` in ${durationText((Date.parse(turn.finished_at) - Date.parse(turn.started_at)) / 1000)}`
@@ -45,7 +57,7 @@ export function sayTurn(output: Output, session: SessionDocument, turn: TurnDocu
   const parts = [`turn ${turn.number} ${turn.outcome ?? 'is running'}${took}`];
   if (turn.usage) parts.push(usageText(turn.usage));
   if (turn.checkpoint_id) parts.push(`checkpoint ${turn.checkpoint_id}`);
-  output.note(`${session.name}: ${parts.join(', ')}`);
+  return parts.join(', ');
 }
 
 export function usageText(usage: NonNullable<TurnDocument['usage']>): string {

@@ -1,4 +1,4 @@
-import { existsSync, cpSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from '@jest/globals';
 import { capture, type CaptureHooks } from '../capture.ts';
@@ -78,6 +78,10 @@ export const readMeta = (scene: Scene): CheckpointMeta =>
 export function stepAside(scene: Scene): void {
   renameSync(scene.work, `${scene.work}.before`);
   renameSync(scene.home, `${scene.home}.before`);
+  freshHome(scene);
+}
+
+function freshHome(scene: Scene): void {
   mkdirSync(scene.home);
   for (const name of ['.gitconfig', '.config', '.gitignore_global']) {
     const from = join(`${scene.home}.before`, name);
@@ -121,20 +125,39 @@ export async function playCase(one: Case): Promise<Outcome> {
     expect(gitAfter).toEqual(gitBefore);
     one.world?.(scene);
     stepAside(scene);
+    const found = { captured, before };
+    if (!one.clone && !one.setup) {
+      plainClone(scene, '--no-checkout');
+      await playRestore(scene, one, found);
+      rmSync(scene.work, { recursive: true });
+      rmSync(scene.home, { recursive: true });
+      freshHome(scene);
+    }
     if (one.clone) one.clone(scene);
     else plainClone(scene);
     one.setup?.(scene);
-    const restored = await restoreScene(scene);
-    const after = look(scene, one.look);
-    for (const seen of [before, after]) one.adjust?.(seen, scene);
-    forgiveTimes(before, after);
-    expect(one.withoutComparison ? before : after).toEqual(before);
-    checkReports(scene, one, { captured, restored, before, after });
-    await one.check?.(scene, { captured, restored, before, after });
-    return one.named || restored.losses.length > 0 ? 'reported' : 'exact';
+    return await playRestore(scene, one, found);
   } finally {
     await closeScene(scene);
   }
+}
+
+/** Into the fresh checkout, which may be one without files. */
+async function playRestore(
+  scene: Scene,
+  one: Case,
+  { captured, before }: Pick<Found, 'captured' | 'before'>,
+): Promise<Outcome> {
+  const restored = await restoreScene(scene);
+  const after = look(scene, one.look);
+  const expected = structuredClone(before);
+  for (const seen of [expected, after]) one.adjust?.(seen, scene);
+  forgiveTimes(expected, after);
+  expect(one.withoutComparison ? expected : after).toEqual(expected);
+  const found = { captured, restored, before: expected, after };
+  checkReports(scene, one, found);
+  await one.check?.(scene, found);
+  return one.named || restored.losses.length > 0 ? 'reported' : 'exact';
 }
 
 /** Node sets times with a resolution of 238 ns, so one microsecond is no difference. */

@@ -239,61 +239,69 @@ describe('restore', () => {
     'conversation',
   ];
 
-  it('can be cut at every step and run again, also with an older checkpoint', () =>
-    withScene(async (scene) => {
-      edits(scene);
-      const older = look(scene);
-      await capture(captureRequest(scene, { out: join(scene.root, 'older') }));
-      append(scene, 'a.txt', 'later\n');
-      git(scene, ['stash', '-q', '-u']);
-      write(scene, 'late.txt', 'x\n');
-      git(scene, ['checkout', '-q', '-b', 'late']);
-      const newer = look(scene);
-      await capture(captureRequest(scene));
-      stepAside(scene);
-      plainClone(scene);
-      const request = restoreRequest(scene) as Parameters<typeof restore>[0];
-      for (const step of STEPS) {
-        const cut = restore(request, {
-          onStep: (at) => {
-            if (at === step) throw new Error(`cut at ${step}`);
-          },
-        });
-        await expect(cut).rejects.toThrow(`cut at ${step}`);
-      }
-      await restore(request);
-      const seen = look(scene);
-      expect(Object.keys(seen.files)).toEqual(Object.keys(newer.files));
-      expect([seen.status, seen.index, seen.refs, seen.head, seen.state, seen.config]).toEqual([
-        newer.status,
-        newer.index,
-        newer.refs,
-        newer.head,
-        newer.state,
-        newer.config,
-      ]);
-      rmSync(scene.parts, { recursive: true });
-      cpSync(join(scene.root, 'older'), scene.parts, { recursive: true });
-      await restoreScene(scene);
-      const back = look(scene);
-      expect(Object.keys(back.files)).toEqual(Object.keys(older.files));
-      expect([back.status, back.index, back.refs, back.head, back.state]).toEqual([
-        older.status,
-        older.index,
-        older.refs,
-        older.head,
-        older.state,
-      ]);
-    }));
+  const CLONES = [
+    { how: 'a clone', args: [] },
+    { how: 'a clone without files', args: ['--no-checkout'] },
+  ];
 
-  it('goes on after the process was killed in the middle', () =>
+  it.each(CLONES)(
+    'into $how can be cut at every step and run again, also with an older checkpoint',
+    ({ args }) =>
+      withScene(async (scene) => {
+        edits(scene);
+        const older = look(scene);
+        await capture(captureRequest(scene, { out: join(scene.root, 'older') }));
+        append(scene, 'a.txt', 'later\n');
+        git(scene, ['stash', '-q', '-u']);
+        write(scene, 'late.txt', 'x\n');
+        git(scene, ['checkout', '-q', '-b', 'late']);
+        const newer = look(scene);
+        await capture(captureRequest(scene));
+        stepAside(scene);
+        plainClone(scene, ...args);
+        const request = restoreRequest(scene) as Parameters<typeof restore>[0];
+        for (const step of STEPS) {
+          const cut = restore(request, {
+            onStep: (at) => {
+              if (at === step) throw new Error(`cut at ${step}`);
+            },
+          });
+          await expect(cut).rejects.toThrow(`cut at ${step}`);
+        }
+        await restore(request);
+        const seen = look(scene);
+        expect(Object.keys(seen.files)).toEqual(Object.keys(newer.files));
+        expect([seen.status, seen.index, seen.refs, seen.head, seen.state, seen.config]).toEqual([
+          newer.status,
+          newer.index,
+          newer.refs,
+          newer.head,
+          newer.state,
+          newer.config,
+        ]);
+        rmSync(scene.parts, { recursive: true });
+        cpSync(join(scene.root, 'older'), scene.parts, { recursive: true });
+        await restoreScene(scene);
+        const back = look(scene);
+        expect(Object.keys(back.files)).toEqual(Object.keys(older.files));
+        expect([back.status, back.index, back.refs, back.head, back.state]).toEqual([
+          older.status,
+          older.index,
+          older.refs,
+          older.head,
+          older.state,
+        ]);
+      }),
+  );
+
+  it.each(CLONES)('into $how goes on after the process was killed in the middle', ({ args }) =>
     withScene(async (scene) => {
       edits(scene);
       for (let number = 0; number < 400; number++) write(scene, `many/${number}`, `${number}\n`);
       const before = look(scene);
       await capture(captureRequest(scene));
       stepAside(scene);
-      plainClone(scene);
+      plainClone(scene, ...args);
       const env = { ...process.env, TMPDIR: scene.root };
       const child = spawn(process.execPath, [TOOL, 'restore'], { env });
       child.stdin.end(JSON.stringify(restoreRequest(scene)));
@@ -308,7 +316,8 @@ describe('restore', () => {
       const after = look(scene);
       expect(after.status).toEqual(before.status);
       expect(Object.keys(after.files)).toEqual(Object.keys(before.files));
-    }));
+    }),
+  );
 
   it('restores a checkpoint of only the documented five parts', () =>
     withScene(async (scene) => {
