@@ -1,3 +1,4 @@
+import { chmod, copyFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { rolldown } from 'rolldown';
 
@@ -20,6 +21,12 @@ const TOOLS: readonly Tool[] = [
     output: 'dist/tools/sandboxd.mjs',
   },
 ];
+
+/** A shell script is one file as it is. */
+const SCRIPT = {
+  entry: 'libs/sandbox-drivers/src/local/sandboxd/hangar-credential.sh',
+  output: 'dist/tools/hangar-credential',
+};
 
 const root = new URL('..', import.meta.url).pathname;
 
@@ -47,3 +54,7 @@ const [entry, output] = process.argv.slice(2);
 const wanted = entry !== undefined && output !== undefined ? [{ entry, output }] : TOOLS;
 
 for (const tool of wanted) await bundle(tool);
+if (wanted === TOOLS) {
+  await copyFile(resolve(root, SCRIPT.entry), resolve(root, SCRIPT.output));
+  await chmod(resolve(root, SCRIPT.output), 0o755);
+}

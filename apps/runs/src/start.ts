@@ -9,10 +9,14 @@ import {
   SecretStore,
   Vault,
   createService,
+  credentialCommand,
+  CredentialSource,
+  HANDED_CREDENTIAL_TABLE_SQL,
+  HandedCredentials,
   natsCheck,
   postgresCheck,
+  providerVariables,
   required,
-  secretRevealer,
   systemClock,
   type Config,
   type Service,
@@ -26,26 +30,24 @@ export interface StartOptions {
   envVars: Readonly<Record<string, string | undefined>>;
 }
 
-/** What a run gets from hangar's own environment when the machine's owner put it there. */
-const HOST_VARIABLES = [
-  'ANTHROPIC_API_KEY',
-  'ANTHROPIC_AUTH_TOKEN',
-  'ANTHROPIC_BASE_URL',
-  'CLAUDE_CODE_OAUTH_TOKEN',
-  'OPENAI_API_KEY',
-  'OPENAI_BASE_URL',
-  'GEMINI_API_KEY',
-  'OPENROUTER_API_KEY',
-] as const;
-
 export async function startRuns(config: Config, options: StartOptions): Promise<Service> {
   const log = await connectLog(logAddress(config, 'runs'));
   await log.pool.query(SECRET_TABLE_SQL);
+  await log.pool.query(HANDED_CREDENTIAL_TABLE_SQL);
   const vault = new Vault(required(config, 'vaultKeys', 'runs'));
+  const handed = new HandedCredentials(log.pool, vault);
   const io = createRemoteSandboxIo({
     url: required(config, 'sandboxIoUrl', 'runs'),
     token: required(config, 'serviceToken', 'runs'),
     quiet: true,
+  });
+  const credentials = new CredentialSource({
+    store: new SecretStore(log.pool, vault, systemClock),
+    command:
+      config.credentialCommand === null
+        ? null
+        : credentialCommand(config.credentialCommand, options.onError),
+    now: () => systemClock.now(),
   });
   const service = await createService({
     name: 'runs',
@@ -62,13 +64,9 @@ export async function startRuns(config: Config, options: StartOptions): Promise<
           throw new HangarError('invalid', `there is no harness called ${name}`);
         return harnessAdapter(name);
       },
-      revealSecrets: secretRevealer(new SecretStore(log.pool, vault, systemClock)),
-      hostVariables: Object.fromEntries(
-        HOST_VARIABLES.flatMap((name) => {
-          const value = options.envVars[name];
-          return value ? [[name, value]] : [];
-        }),
-      ),
+      revealSecrets: (asker, names) => credentials.reveal(asker, names),
+      handed: (sandboxId) => handed.list(sandboxId),
+      hostVariables: providerVariables(options.envVars),
       onError: options.onError,
     }),
   });

@@ -8,6 +8,7 @@ const logger = createLogger({ service: 'sandboxes', level: config.logLevel });
 const service = await startSandboxes(config, {
   port: config.port,
   instance: `${hostname()}:${config.port}`,
+  envVars: process.env,
   onError: (error) => logger.warn({ err: error }, 'will be tried again'),
 });
 closeOnSignal([service]);

@@ -15,10 +15,14 @@ import {
   SecretStore,
   Vault,
   createService,
+  credentialCommand,
+  CredentialSource,
+  HANDED_CREDENTIAL_TABLE_SQL,
+  HandedCredentials,
   natsCheck,
   postgresCheck,
+  providerKeys,
   required,
-  secretRevealer,
   systemClock,
   type Config,
   type Service,
@@ -31,6 +35,8 @@ export interface StartOptions {
   onError(error: unknown): void;
   /** Told what this machine lacks, and what to do about it. */
   onProblem?(text: string): void;
+  /** hangar's own environment: the provider keys in it serve runs without secrets. */
+  envVars: Readonly<Record<string, string | undefined>>;
 }
 
 /** hangar's single-file tools, as the build puts them at the root of the checkout. */
@@ -53,6 +59,7 @@ function createDriver(config: Config): SandboxDriver {
 export async function startSandboxes(config: Config, options: StartOptions): Promise<Service> {
   const log = await connectLog(logAddress(config, 'sandboxes'));
   await log.pool.query(SECRET_TABLE_SQL);
+  await log.pool.query(HANDED_CREDENTIAL_TABLE_SQL);
   const vault = new Vault(required(config, 'vaultKeys', 'sandboxes'));
   const driver = createDriver(config);
   const { problems } = await driver.probe();
@@ -76,7 +83,16 @@ export async function startSandboxes(config: Config, options: StartOptions): Pro
       mirrorsDirectory: join(config.state, 'mirrors'),
       activeMax: config.maxActiveSessions,
       onError: options.onError,
-      revealSecrets: secretRevealer(new SecretStore(log.pool, vault, systemClock)),
+      source: new CredentialSource({
+        store: new SecretStore(log.pool, vault, systemClock),
+        command:
+          config.credentialCommand === null
+            ? null
+            : credentialCommand(config.credentialCommand, options.onError),
+        now: () => systemClock.now(),
+      }),
+      handed: new HandedCredentials(log.pool, vault),
+      machineKeys: providerKeys(options.envVars),
       installHarness: async (name, tell) => {
         if (!isHarnessName(name))
           throw new HangarError('invalid', `there is no harness called ${name}`);

@@ -43,7 +43,11 @@ export async function startStack(
     const common = { instance: INSTANCE, onError };
     // The migrations of one service are taken turns for by a lock; starting side by side is safe.
     const started = await Promise.allSettled([
-      startSandboxes(config, { ...common, onProblem: (text) => warnings.push(text) }),
+      startSandboxes(config, {
+        ...common,
+        envVars,
+        onProblem: (text) => warnings.push(text),
+      }),
       startSessions(config, { onError }),
       startCheckpoints(config, common),
       startRuns(config, { ...common, envVars }),

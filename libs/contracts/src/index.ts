@@ -118,8 +118,10 @@ export {
   SETUP_COMMAND_CHARACTERS_MAX,
   environmentDocumentSchema,
   mountSchema,
+  gitCredentialSchema,
   recipeBodySchema,
   recipeSchema,
+  type GitCredential,
   resourcesSchema,
 } from './api/recipe.ts';
 export {

@@ -34,6 +34,29 @@ describe('harness adapters', () => {
     expect(files.every(({ path }) => !path.startsWith('/') && !path.includes('..'))).toBe(true);
   });
 
+  it.each(['claude-code', 'codex', 'pi'] as const)(
+    '%s: a key that it can ask for is in no variable, and its command has no key [R5]',
+    (name) => {
+      const keyCommands = { ANTHROPIC_API_KEY: 'print a', OPENAI_API_KEY: 'print o' };
+      const turn = recordedTurn(1, { prompt: PROMPT, envVars: SECRETS, keyCommands });
+      const { argv, envVars, files } = harnessAdapter(name).command(turn);
+      const own = name === 'codex' ? 'OPENAI_API_KEY' : 'ANTHROPIC_API_KEY';
+      expect(envVars).not.toHaveProperty(own);
+      const written = JSON.stringify([argv, files]);
+      expect(written).toContain(keyCommands[own]);
+      expect(written).not.toContain('secret-');
+    },
+  );
+
+  it('Claude Code keeps the token of a subscription in its environment: there is no other way', () => {
+    const envVars = { ...SECRETS, CLAUDE_CODE_OAUTH_TOKEN: 'secret-t' };
+    const keyCommands = { ANTHROPIC_API_KEY: 'print a' };
+    const turn = recordedTurn(1, { prompt: PROMPT, envVars, keyCommands });
+    const command = harnessAdapter('claude-code').command(turn);
+    expect(command.argv).not.toContain('--settings');
+    expect(command.envVars).toMatchObject(envVars);
+  });
+
   it.each(HARNESS_NAMES)('%s: no credential below the directories of the conversation', (name) => {
     const adapter = harnessAdapter(name);
     const kept = adapter.conversationDirectories;

@@ -39,6 +39,11 @@ export interface TurnSpec {
   resume: boolean;
   /** Of the run, credentials and endpoint (`ANTHROPIC_BASE_URL` ...) included. */
   envVars: Record<string, string>;
+  /**
+   * Shell commands that print the newest value of a provider's key, by the key's variable. An
+   * adapter whose CLI asks by such a command gives it that one, and leaves the variable out.
+   */
+  keyCommands: Readonly<Record<string, string>>;
   /** true: every tool call is asked about before it runs, as far as the harness can [A3]. */
   asksLeave: boolean;
   /**

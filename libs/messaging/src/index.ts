@@ -1,3 +1,4 @@
+export { onHanded, tellHanded } from './handed-notice.ts';
 export {
   ACTIVITY_TABLE,
   activitySubject,

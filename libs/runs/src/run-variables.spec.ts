@@ -18,11 +18,12 @@ async function variables(recipe: object | null, secrets: Record<string, string> 
     const event = { type: 'EnvironmentDefined', data: { recipe_json } };
     await store.append('environment/ada_default', 0, [event], { meta });
   }
-  const revealSecrets = async (_owner: string, names: string[]) => {
+  const revealSecrets = async (_asker: object, names: string[]) => {
     asked.push(names);
     return secrets;
   };
-  const found = await runVariables(store, { hostVariables, revealSecrets }, 'ada', 'default');
+  const asker = { owner: 'ada', environment: 'default', session: 'ses-1a2b3c4d' };
+  const found = await runVariables(store, { hostVariables, revealSecrets }, asker);
   return { ...found, asked };
 }
 
@@ -44,6 +45,16 @@ describe("a run's variables", () => {
       { name: 'MODE', value: 'machine' },
       { name: 'DATABASE_URL', value: url },
     ]);
+  });
+
+  it("a provider's key can be asked for, but not one that the recipe has in the clear [R5]", async () => {
+    const { askable } = await variables(
+      { env: { OPENAI_API_KEY: 'clear' }, secrets: ['GEMINI_API_KEY', 'CI'] },
+      { GEMINI_API_KEY: 'secret', CI: 'secret' },
+    );
+    expect(askable).toEqual(['ANTHROPIC_API_KEY', 'GEMINI_API_KEY']);
+    const clear = await variables({ env: { ANTHROPIC_API_KEY: 'clear' } });
+    expect(clear.askable).toEqual([]);
   });
 
   it("are the machine's alone where the environment is not there", async () => {

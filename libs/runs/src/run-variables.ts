@@ -1,15 +1,18 @@
 import { recipeSchema } from '@hangar/contracts';
 import { streamName, type EventStore } from '@hangar/messaging';
+import { PROVIDER_KEYS, type CredentialAsker } from '@hangar/service-kit';
 
 export interface RunVariables {
   envVars: Record<string, string>;
+  /** Provider keys among them that processes of the sandbox can ask hangar for. */
+  askable: string[];
   /** What has to be hidden in everything that is told of the run [Z2]. */
   secrets: { name: string; value: string }[];
 }
 
 export interface VariableSources {
-  /** The owner's secrets by name. */
-  revealSecrets(owner: string, names: string[]): Promise<Record<string, string>>;
+  /** Secrets by name. */
+  revealSecrets(asker: CredentialAsker, names: string[]): Promise<Record<string, string>>;
   /** Credentials and endpoints that the machine's owner put into hangar's own environment. */
   hostVariables: Record<string, string>;
 }
@@ -18,19 +21,23 @@ export interface VariableSources {
 export async function runVariables(
   store: EventStore,
   { hostVariables, revealSecrets }: VariableSources,
-  owner: string,
-  environment: string,
+  asker: CredentialAsker,
 ): Promise<RunVariables> {
+  const { owner, environment } = asker;
   const { events } = await store.load(streamName('environment', `${owner}_${environment}`));
   const defined = events.findLast((event) => event.type === 'EnvironmentDefined');
   const recipe = defined
     ? recipeSchema.parse(JSON.parse(String(defined.data['recipe_json'])))
     : null;
-  const revealed = recipe ? await revealSecrets(owner, recipe.secrets) : {};
+  const revealed = recipe ? await revealSecrets(asker, recipe.secrets) : {};
   // Endpoints of the machine are no secrets; what an owner keeps as one is, also a URL.
   const secrets = [
     ...Object.entries(hostVariables).filter(([name]) => !name.endsWith('_URL')),
     ...Object.entries(revealed),
   ].map(([name, value]) => ({ name, value }));
-  return { envVars: { ...hostVariables, ...recipe?.env, ...revealed }, secrets };
+  // What a recipe has in the clear is nobody's to ask for.
+  const askable = PROVIDER_KEYS.filter(
+    (name) => name in revealed || (name in hostVariables && !(name in (recipe?.env ?? {}))),
+  );
+  return { envVars: { ...hostVariables, ...recipe?.env, ...revealed }, askable, secrets };
 }

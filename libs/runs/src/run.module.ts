@@ -20,13 +20,14 @@ import type { SandboxIo } from '@hangar/sandbox-drivers';
 import { runPolicy } from './run.policy.ts';
 import { EXECUTE, createRuns, nudgeSubject } from './run.service.ts';
 import { runVariables, type VariableSources } from './run-variables.ts';
-import { createRunWorker } from './run.worker.ts';
+import { createRunWorker, type WorkerOptions } from './run.worker.ts';
 
 export interface RunsOptions extends VariableSources {
   log: LogConnection;
   io: SandboxIo;
   instance: string;
   adapter(harness: string): HarnessAdapter;
+  handed: WorkerOptions['handed'];
   now?(): Date;
   onError(error: unknown): void;
 }
@@ -60,7 +61,7 @@ class RunsRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
       activity,
       nats,
       now,
-      runVariables: (owner, environment) => runVariables(store, this.#options, owner, environment),
+      runVariables: (asker) => runVariables(store, this.#options, asker),
     });
     this.#parts.push(
       createRelay({ pool, nats, wake, onError }),

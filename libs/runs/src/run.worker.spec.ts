@@ -291,6 +291,7 @@ describe('what a run tells', () => {
   const SECRET = 'hunter2hunter2';
   const variables = async () => ({
     envVars: { PASSWORD: SECRET },
+    askable: [],
     secrets: [{ name: 'PASSWORD', value: SECRET }],
   });
 

@@ -9,10 +9,11 @@ import type { HarnessAdapter, TurnResult, TurnSpec } from '@hangar/harness-adapt
 import { metaOfEffect, type ActivityLog, type LeasedEffect } from '@hangar/messaging';
 import { isTransientDatabaseError } from '@hangar/messaging/postgres';
 import type { SandboxIo, SandboxRef } from '@hangar/sandbox-drivers';
-import { createRedactor, redactShapes } from '@hangar/service-kit';
+import { redactShapes, type CredentialAsker, type KnownSecret } from '@hangar/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { conversationFiles } from './conversation-files.ts';
 import type { RunCommand } from './run.decider.ts';
+import { createRunRedactor, type RunRedactor } from './run-redactor.ts';
 import type { Runs } from './run.service.ts';
 import type { RunVariables } from './run-variables.ts';
 import type { Run, RunRequest } from './run.ts';
@@ -37,7 +38,9 @@ export interface WorkerOptions {
   io: SandboxIo;
   adapter(harness: string): HarnessAdapter;
   /** Environment variables of a run, and which of their values are secret. */
-  runVariables(owner: string, environment: string): Promise<RunVariables>;
+  runVariables(asker: CredentialAsker): Promise<RunVariables>;
+  /** Values that processes of a sandbox were given, newest first. */
+  handed(sandboxId: string): Promise<KnownSecret[]>;
   now(): Date;
 }
 
@@ -82,6 +85,7 @@ class Execution {
   readonly #signal: AbortSignal;
   /** Hides what looks like a secret, and the run's own once they are known [Z2]. */
   #redact: (text: string) => string = redactShapes;
+  #redactor: RunRedactor | null = null;
   readonly #stop = new AbortController();
   #run: Run | null = null;
   #driven: DrivenTurn | null = null;
@@ -118,6 +122,7 @@ class Execution {
       await this.#finishFailed(failure.message);
     } finally {
       watch.end();
+      this.#redactor?.end();
       this.#limit?.end();
     }
   }
@@ -139,9 +144,9 @@ class Execution {
     if (running === null) await this.#stopOthers(ref, request);
     const adapter = this.#options.adapter(request.harness);
     const variables = await this.#variables(request);
-    this.#redact = createRedactor(variables.secrets);
-    const native = this.#spec(request, variables.envVars, 'native');
-    const handoff = this.#spec(request, variables.envVars, 'handoff');
+    await this.#hide(request, variables);
+    const native = this.#spec(request, variables, 'native');
+    const handoff = this.#spec(request, variables, 'handoff');
     // A run that is not wanted any more leaves the conversation's files to the one after it.
     if (running === null && stop.aborted) return this.#finishCancelled();
     let conversation = running ?? (await this.#prepare(adapter, ref, native));
@@ -163,12 +168,21 @@ class Execution {
   /** A secret that the environment names and nobody has set is an answer, not a race. */
   async #variables(request: RunRequest): Promise<RunVariables> {
     try {
-      return await this.#options.runVariables(request.owner, request.environment);
+      const { owner, environment, session_id: session } = request;
+      return await this.#options.runVariables({ owner, environment, session });
     } catch (error) {
       if (!(error instanceof HangarError) || error.code !== 'conflict') throw error;
       const { message, hint } = error;
       throw new HangarError('invalid', hint ? `${message}; ${hint}` : message, { cause: error });
     }
+  }
+
+  async #hide(request: RunRequest, { secrets }: RunVariables): Promise<void> {
+    const { nats, handed } = this.#options;
+    const sandboxId = request.place.sandbox_id;
+    const redactor = await createRunRedactor({ nats, sandboxId, secrets, handed });
+    this.#redactor = redactor;
+    this.#redact = (text) => redactor.redact(text);
   }
 
   /** Which of this run's two possible processes the sandbox knows, dead or alive. */
@@ -218,7 +232,7 @@ class Execution {
 
   #spec(
     request: RunRequest,
-    envVars: Record<string, string>,
+    { envVars, askable }: RunVariables,
     conversation: Conversation,
   ): TurnSpec {
     const native = conversation === 'native';
@@ -237,6 +251,9 @@ class Execution {
         : deriveUuid('conversation', this.#id, conversation),
       resume,
       envVars,
+      keyCommands: Object.fromEntries(
+        askable.map((name) => [name, keyCommand(request.place.tools, name)]),
+      ),
       asksLeave: asksLeave(request.permissions ?? ALL_ALLOWED),
       // A conversation that is not there has no question in it: the message says what was answered.
       answered: resume && request.answered ? answeredOf(request.answered) : null,
@@ -386,6 +403,10 @@ class Execution {
     if (state) this.#onRun(state);
   }
 }
+
+/** hangar's own tool in the sandbox: it asks the sandboxes service, which knows whose it is [Z3]. */
+const keyCommand = (tools: string, name: string): string =>
+  `sh '${tools.replaceAll("'", `'\\''`)}/hangar-credential' secret ${name}`;
 
 /** What the CLIs advise (`/login`) cannot be done in a sandbox; what can be done here is said too. */
 const inWords = ({ kind, message }: NonNullable<TurnResult['error']>): string =>

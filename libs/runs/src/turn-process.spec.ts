@@ -71,6 +71,7 @@ async function drive(
     resume: false,
     envVars: {},
     asksLeave: false,
+    keyCommands: {},
     answered: null,
   });
   const driven = driveTurn(

@@ -1,4 +1,7 @@
 export type {
+  AnswerCredential,
+  CredentialAnswer,
+  CredentialRequest,
   DetachedRuns,
   DriverCapabilities,
   DriverKind,

@@ -40,6 +40,8 @@ export interface SandboxSpec {
   network: 'open' | 'none';
   mounts: { source: string; target: string; readOnly: boolean }[];
   resources: { memoryMb?: number; cpus?: number; pids?: number };
+  /** git asks hangar for its credentials, and nobody else. */
+  gitCredentials?: boolean;
 }
 
 /** `instance` changes when the same name is a new computer: the workspace may be empty then. */
@@ -183,6 +185,21 @@ export interface SandboxIo {
   pty(ref: SandboxRef, request: PtyRequest): Promise<PtyStream>;
 }
 
+/**
+ * What a process in the sandbox wants of hangar, as `hangar-credential` was asked: `operation` is
+ * `secret` (with `name`), or `get` or `erase` with the attributes of git's credential helpers.
+ */
+export type CredentialRequest = Record<string, string>;
+
+/** What is printed for the asker, or why not, in words for it. */
+export type CredentialAnswer = { output: string } | { refused: string };
+
+/** An error that is thrown refuses, too. The signal says that nobody waits any more. */
+export type AnswerCredential = (
+  request: CredentialRequest,
+  signal: AbortSignal,
+) => Promise<CredentialAnswer>;
+
 export interface SandboxDriver extends SandboxIo {
   readonly kind: DriverKind;
   /** For `hangar doctor` and the start banner: what works here and what to fix. */
@@ -193,6 +210,13 @@ export interface SandboxDriver extends SandboxIo {
   get(id: string): Promise<SandboxStatus | null>;
   /** Everything of ours on this driver, dead or alive: the truth for the reaper and orphans [X5]. */
   list(): Promise<{ id: string; sessionId: string; status: SandboxStatus; createdAt: Date }[]>;
+  /**
+   * Answers the sandbox's requests for credentials [Z3]: who asks is known by the connection, so
+   * that nothing inside has to be kept secret or revoked. Not part of `SandboxIo`: only the owner
+   * of the sandboxes answers. Resolves when the sandbox is gone or the signal says so; throws
+   * `unavailable` on a lost connection. Of several that answer, the one that came last is asked.
+   */
+  serveCredentials(ref: SandboxRef, answer: AnswerCredential, signal: AbortSignal): Promise<void>;
   /** Ends every process and removes all disk state. Idempotent, from any state. */
   destroy(id: string): Promise<void>;
   close(): Promise<void>;

@@ -45,6 +45,7 @@ describe('a mirror of a remote', () => {
     mirrors = createMirrors({
       directory: join(stateDirectory, 'mirrors'),
       driver,
+      credentials: { serve: () => undefined, forget: async () => undefined },
       now: () => new Date(),
       onError: (error) => errors.push(error),
     });

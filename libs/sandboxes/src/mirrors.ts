@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { HangarError, type Recipe } from '@hangar/contracts';
 import type { SandboxDriver } from '@hangar/sandbox-drivers';
 import { localRemote, withoutUserinfo } from './checkout.ts';
+import type { Credentials } from './credentials.ts';
 import { runCommand } from './run-command.ts';
 
 /**
@@ -27,6 +28,7 @@ export interface MirrorsOptions {
   /** Made when missing; entered by hangar only. null: there are no mirrors. */
   directory: string | null;
   driver: SandboxDriver;
+  credentials: Pick<Credentials, 'serve' | 'forget'>;
   now(): Date;
   onError(error: unknown): void;
 }
@@ -117,7 +119,7 @@ class FedMirrors {
   }
 
   async #feed(owner: string, repo: string, recipe: Recipe): Promise<void> {
-    const { driver, now } = this.#options;
+    const { driver, credentials, now } = this.#options;
     const { signal } = this.#ending;
     signal.throwIfAborted();
     const path = await this.open(owner, repo);
@@ -133,16 +135,21 @@ class FedMirrors {
           id,
           sessionId: id,
           cwd: '/workspace',
-          envVars: {},
+          // Certificates and proxies of a private network are the recipe's, too.
+          envVars: recipe.env,
           network: recipe.network,
           mounts: [
             { source: path, target: INSIDE, readOnly: false },
             ...(remote ? [{ source: remote, target: remote, readOnly: true }] : []),
+            ...recipe.mounts.map(({ source, target }) => ({ source, target, readOnly: true })),
           ],
           resources: {},
+          gitCredentials: recipe.git.length > 0,
         },
         signal,
       );
+      const asker = { owner, environment: recipe.name, session: null };
+      credentials.serve(ref, async () => ({ asker, recipe }));
       const status = await driver.get(id);
       const inside = (status?.phase === 'ready' && status.paths.mounts[INSIDE]) || INSIDE;
       const argv = ['nice', 'sh', '-c', FEED_SCRIPT, 'feed', repo, inside];
@@ -156,6 +163,7 @@ class FedMirrors {
         );
     } finally {
       await driver.destroy(id);
+      await credentials.forget(id);
       this.feeding = null;
     }
   }

@@ -23,12 +23,15 @@ import {
   createRelay,
   makeTable,
   parkedError,
+  tellHanded,
   type LogConnection,
   type Presence,
 } from '@hangar/messaging';
 import { eventSubjects } from '@hangar/messaging/jetstream';
 import type { SandboxDriver } from '@hangar/sandbox-drivers';
 import { activityObserver, type Activity } from './activity.ts';
+import type { CredentialSource, HandedCredentials } from '@hangar/service-kit';
+import { createCredentials, type Credentials } from './credentials.ts';
 import { createEnvironmentController, createEnvironments } from './environment.service.ts';
 import { createMirrors, type Mirrors } from './mirrors.ts';
 import { sandboxPolicy } from './sandbox.policy.ts';
@@ -40,7 +43,7 @@ import {
   createSandboxes,
   sandboxesAhead,
 } from './sandbox.service.ts';
-import { createSandboxWorker } from './sandbox.worker.ts';
+import { createSandboxWorker, holderOf } from './sandbox.worker.ts';
 
 export interface SandboxesOptions {
   log: LogConnection;
@@ -62,7 +65,10 @@ export interface SandboxesOptions {
   /** Where copies of remotes are kept, on the file system of the sandboxes; without it, none are. */
   mirrorsDirectory?: string;
   installHarness(name: string, log: (line: string) => void): Promise<string>;
-  revealSecrets(owner: string, names: string[]): Promise<Record<string, string>>;
+  source: CredentialSource;
+  handed: HandedCredentials;
+  /** Provider keys of hangar's own environment. */
+  machineKeys: Readonly<Record<string, string>>;
   now?(): Date;
   onError(error: unknown): void;
 }
@@ -82,13 +88,14 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
   readonly #parts: Part[] = [];
   #io: IoServer | undefined;
   #mirrors: Mirrors | undefined;
+  #credentials: Credentials | undefined;
 
   constructor(options: SandboxesOptions) {
     this.#options = options;
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    const { log, driver, instance, ttlMinutes, onError } = this.#options;
+    const { log, driver, source, instance, ttlMinutes, onError } = this.#options;
     const { pool, nats, wake } = log;
     const now = this.#options.now ?? (() => new Date());
     await makeTable(pool, SANDBOX_INDEX_TABLE);
@@ -96,19 +103,27 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
     const presence = createPresence(pool);
     const sandboxes = createSandboxes(pool, store);
     const environments = createEnvironments(pool, store);
+    const credentials = createCredentials({
+      ...this.#options,
+      tellHanded: (sandboxId) => tellHanded(nats, sandboxId),
+    });
+    this.#credentials = credentials;
     const mirrors = createMirrors({
       directory: this.#options.mirrorsDirectory ?? null,
       driver,
+      credentials,
       now,
       onError,
     });
     this.#mirrors = mirrors;
+    const parts = { sandboxes, environments };
     const worker = createSandboxWorker({
       ...this.#options,
+      ...parts,
       now,
-      sandboxes,
-      environments,
       forgetPresence: presence.forget,
+      revealSecrets: (asker, names) => source.reveal(asker, names),
+      credentials,
       mirrors,
       sandboxesAhead: (id) => sandboxesAhead(pool, id),
     });
@@ -159,6 +174,8 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
         presence,
         ttlMinutes,
         isOwn: mirrors.isFeeding,
+        // Also those that were there before this process was.
+        onFound: (ref) => credentials.serve(ref, () => holderOf(parts, ref.id)),
         now,
         onError,
       }),
@@ -170,6 +187,7 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
   async onApplicationShutdown(): Promise<void> {
     for (const part of this.#parts.toReversed()) await part.stop();
     await this.#mirrors?.close();
+    await this.#credentials?.close();
     await this.#io?.close();
   }
 }

@@ -1,6 +1,6 @@
 import { HangarError } from '@hangar/contracts';
 import type { Presence } from '@hangar/messaging';
-import type { SandboxDriver } from '@hangar/sandbox-drivers';
+import type { SandboxDriver, SandboxRef } from '@hangar/sandbox-drivers';
 import type pg from 'pg';
 import type { SandboxCommand } from './sandbox.decider.ts';
 import type { Sandboxes } from './sandbox.service.ts';
@@ -13,6 +13,8 @@ export interface ReaperOptions {
   ttlMinutes: number;
   /** Sandboxes of hangar's own that no session owns. */
   isOwn(sandboxId: string): boolean;
+  /** Told of each that is there and in the log, with every pass. */
+  onFound?(ref: SandboxRef): void;
   intervalMs?: number;
   now(): Date;
   onError(error: unknown): void;
@@ -54,6 +56,8 @@ export function createReaper(options: ReaperOptions): Reaper {
     const found = new Map((await driver.list()).map((each) => [each.id, each]));
     const { rows } = await pool.query<Row>('select * from sandbox_index');
     const known = new Set(rows.map((row) => row.sandbox_id));
+    for (const { id, status } of found.values())
+      if (status.phase === 'ready' && known.has(id)) options.onFound?.(status.ref);
     const jobs: (() => Promise<void>)[] = [
       ...rows.map((row) => () => compare(options, row, found.get(row.sandbox_id)?.status ?? null)),
       ...[...found.values()]

@@ -94,6 +94,11 @@ async function createBench(
     installHarness: async () => '/opt/harness',
     revealSecrets: async () => ({}),
     forgetPresence: async () => undefined,
+    credentials: {
+      serve: () => undefined,
+      handed: async () => [],
+      forget: async () => undefined,
+    },
     mirrors: {
       open: async () => null,
       feed: () => undefined,

@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { HangarError, type Recipe, type SandboxPlace } from '@hangar/contracts';
 import { metaOfEffect, type LeasedEffect } from '@hangar/messaging';
 import type { SandboxDriver, SandboxRef, SandboxSpec } from '@hangar/sandbox-drivers';
-import { createRedactor, redactShapes } from '@hangar/service-kit';
+import { createRedactor, type CredentialAsker } from '@hangar/service-kit';
 import { CHECKOUT_SCRIPT, localRemote, withoutUserinfo } from './checkout.ts';
+import type { Credentials, Holder } from './credentials.ts';
 import { loadRecipe, type Environments } from './environment.service.ts';
 import { MIRROR, type Mirrors } from './mirrors.ts';
 import type { SandboxCommand } from './sandbox.decider.ts';
@@ -18,10 +19,11 @@ export interface WorkerOptions {
   ttlMinutes: number;
   /** Directory on this machine with the harness's CLI; fetched when it is not there yet. */
   installHarness(name: string, log: (line: string) => void): Promise<string>;
-  /** Values of the owner's secrets, for set-up commands. */
-  revealSecrets(owner: string, names: string[]): Promise<Record<string, string>>;
+  /** Values of secrets, for set-up commands. */
+  revealSecrets(asker: CredentialAsker, names: string[]): Promise<Record<string, string>>;
   forgetPresence(sandboxId: string): Promise<void>;
   mirrors: Mirrors;
+  credentials: Pick<Credentials, 'serve' | 'handed' | 'forget'>;
   /** How many sandboxes asked for before this one are not over yet [X6]. */
   sandboxesAhead(sandboxId: string): Promise<number>;
   activeMax: number;
@@ -93,6 +95,7 @@ export function createSandboxWorker(options: WorkerOptions): SandboxWorker {
       const id = String(effect.payload['sandbox_id']);
       await driver.destroy(id);
       await options.forgetPresence(id);
+      await options.credentials.forget(id);
       const cause = String(effect.payload['cause']);
       await tell(effect, { type: 'MarkDestroyed', data: { cause } });
     },
@@ -152,6 +155,7 @@ async function provision(
   const ref = await driver
     .create(spec, signal)
     .catch((error: unknown) => clearStopped(driver, request.sandbox_id, error));
+  options.credentials.serve(ref, () => holderOf(options, request.sandbox_id));
   const status = await driver.get(request.sandbox_id);
   if (status?.phase !== 'ready')
     throw new HangarError('unavailable', 'the sandbox ended right after it was started');
@@ -177,6 +181,18 @@ async function provision(
     expires_at: new Date(now().getTime() + ttlMinutes * 60_000).toISOString(),
     environment_version: version,
   };
+}
+
+/** For whom a sandbox of a session asks, and what its environment names now. */
+export async function holderOf(
+  { sandboxes, environments }: Pick<WorkerOptions, 'sandboxes' | 'environments'>,
+  sandboxId: string,
+): Promise<Holder> {
+  const { state } = await sandboxes.load(sandboxId);
+  if (!state) throw new HangarError('not_found', `nobody knows the sandbox ${sandboxId}`);
+  const { owner, environment, session_id } = state.request;
+  const { recipe } = await loadRecipe(environments, owner, environment);
+  return { asker: { owner, environment, session: session_id }, recipe };
 }
 
 /** One that ended while it was being started holds nothing yet: the next try makes it anew. */
@@ -217,11 +233,12 @@ function specOf(
       ...(cpus === undefined ? {} : { cpus }),
       ...(pids === undefined ? {} : { pids }),
     },
+    gitCredentials: recipe.git.length > 0,
   };
 }
 
 async function checkOut(
-  { driver }: WorkerOptions,
+  { driver, credentials }: WorkerOptions,
   request: SandboxRequest,
   place: { ref: SandboxRef; cwd: string; mirror: string; hasFiles: boolean },
   progress: (phase: string, text: string) => Promise<void>,
@@ -243,13 +260,14 @@ async function checkOut(
     throw new StartFailure('cloning', `${withoutUserinfo(repo)} has no branch ${base_branch}`);
   if (done.kind === 'connection_lost' || done.kind === 'sandbox_gone')
     throw new HangarError('unavailable', 'the sandbox went away while cloning');
-  const text = redactShapes(withoutUserinfo(done.output)).slice(-OUTPUT_CHARACTERS_MAX);
+  const redact = createRedactor(await credentials.handed(ref.id));
+  const text = redact(withoutUserinfo(done.output)).slice(-OUTPUT_CHARACTERS_MAX);
   const late = done.kind === 'timed_out' ? ` within ${CLONE_MINUTES_MAX} minutes` : '';
   throw new StartFailure('cloning', `the repository could not be cloned${late}: ${text}`);
 }
 
 async function setUp(
-  { driver, revealSecrets }: WorkerOptions,
+  { driver, credentials, revealSecrets }: WorkerOptions,
   request: SandboxRequest,
   recipe: Recipe,
   ref: SandboxRef,
@@ -257,8 +275,10 @@ async function setUp(
   progress: (phase: string, text: string) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  const envVars = await secretsOf(revealSecrets, request.owner, recipe.secrets);
-  const redact = createRedactor(Object.entries(envVars).map(([name, value]) => ({ name, value })));
+  const { owner, environment, session_id: session } = request;
+  const asker = { owner, environment, session };
+  const envVars = await secretsOf(revealSecrets, asker, recipe.secrets);
+  const secrets = Object.entries(envVars).map(([name, value]) => ({ name, value }));
   for (const [index, command] of recipe.setup.entries()) {
     await progress('setup', `running setup ${index + 1} of ${recipe.setup.length}: ${command}`);
     const done = await runCommand(driver, ref, {
@@ -271,6 +291,7 @@ async function setUp(
     if (done.kind === 'exited' && done.code === 0) continue;
     const how = done.kind === 'exited' ? `exit code ${done.code}` : done.kind;
     // Redacted first: what is cut in two is not found any more [Z2].
+    const redact = createRedactor([...secrets, ...(await credentials.handed(ref.id))]);
     const text = redact(done.output).slice(-OUTPUT_CHARACTERS_MAX);
     throw new StartFailure('setup', `setup command ${index + 1} failed (${how}): ${text}`);
   }
@@ -279,11 +300,11 @@ async function setUp(
 /** Also without set-up commands: a secret that is missing is told now, not in the first turn. */
 async function secretsOf(
   revealSecrets: WorkerOptions['revealSecrets'],
-  owner: string,
+  asker: CredentialAsker,
   names: string[],
 ): Promise<Record<string, string>> {
   try {
-    return await revealSecrets(owner, names);
+    return await revealSecrets(asker, names);
   } catch (error) {
     const failure = HangarError.from(error);
     if (failure.code !== 'conflict') throw error;

@@ -16,6 +16,14 @@ export {
   type ConfigKey,
   type SettingDescription,
 } from './config.ts';
+export { credentialCommand, type CredentialCommand } from './credential-command.ts';
+export {
+  CredentialSource,
+  type Credential,
+  type CredentialAsker,
+  type CredentialWish,
+} from './credential-source.ts';
+export { HANDED_MAX, HandedCredentials } from './handed-credentials.ts';
 export { HangarErrorFilter, validationPipe } from './error-filter.ts';
 export {
   HealthChecks,
@@ -26,10 +34,11 @@ export {
 } from './health.ts';
 export { createLogger, loggerModule, type LoggerOptions } from './logger.ts';
 export { ACCESS_TOKEN_TABLE_SQL } from './postgres/access-token.sql.ts';
+export { HANDED_CREDENTIAL_TABLE_SQL } from './postgres/handed-credential.sql.ts';
 export { SECRET_TABLE_SQL } from './postgres/secret.sql.ts';
 export { invalidBody, toProblem, type Problem } from './problem.ts';
+export { PROVIDER_KEYS, providerKeys, providerVariables } from './provider-variables.ts';
 export { createRedactor, redactShapes, type KnownSecret } from './redact.ts';
-export { secretRevealer } from './revealer.ts';
 export { RouteSpan } from './route-span.ts';
 export { openStream, sealedBytes, sealStream } from './sealing.ts';
 export {

@@ -45,6 +45,13 @@ export const directory: SettingKind<string> = {
     .transform((path) => resolve(path)),
 };
 
+/** Run as it is, without a shell. */
+export const program: SettingKind<string> = {
+  type: 'program',
+  allowed: 'the absolute path of a program',
+  schema: z.string().regex(/^\/[^\0\n]+$/),
+};
+
 export function text(charactersMin: number, charactersMax: number): SettingKind<string> {
   return {
     type: 'text',

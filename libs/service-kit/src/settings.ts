@@ -4,6 +4,7 @@ import {
   integer,
   minutes,
   oneOf,
+  program,
   text,
   url,
   urlList,
@@ -98,6 +99,11 @@ export const SETTINGS = {
     'HANGAR_VAULT_KEY',
     vaultKeys,
     'Keys that seal secrets and the data keys of checkpoints, newest first.',
+  ),
+  credentialCommand: optional(
+    'HANGAR_CREDENTIAL_COMMAND',
+    program,
+    'Answers for secrets that an owner has not set (docs/guides/credentials.md).',
   ),
   blobStore: withDefault(
     'HANGAR_BLOB_STORE',
@@ -200,6 +206,7 @@ export const FOREIGN_NAMES: ReadonlySet<string> = new Set([
   'HANGAR_URL',
   'HANGAR_SESSION',
   'HANGAR_SANDBOX',
+  'HANGAR_CREDENTIALS',
   'HANGAR_RUN',
   'HANGAR_TURN',
 ]);

@@ -235,6 +235,7 @@ export const environment: EnvironmentDocument = {
     setup: ['npm ci'],
     env: {},
     secrets: [],
+    git: [],
     mounts: [],
     network: 'open',
     resources: {},

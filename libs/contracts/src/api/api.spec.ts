@@ -125,6 +125,7 @@ describe('recipes', () => {
       setup: [],
       env: {},
       secrets: [],
+      git: [],
       mounts: [],
       network: 'open',
       resources: {},

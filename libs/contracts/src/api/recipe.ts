@@ -3,6 +3,7 @@ import { IDLE_MINUTES_MAX, TURN_MINUTES_MAX } from '../limits.ts';
 import {
   branchSchema,
   environmentNameSchema,
+  formSchema,
   harnessNameSchema,
   repoSchema,
   secretNameSchema,
@@ -15,6 +16,7 @@ export const ENV_VARS_MAX = 256;
 export const ENV_VAR_CHARACTERS_MAX = 32_768;
 export const MOUNTS_MAX = 16;
 export const ENVIRONMENT_SECRETS_MAX = 128;
+export const GIT_CREDENTIALS_MAX = 32;
 
 /** Taken inside a sandbox by hangar or the system: no mount at, over or below one of these. */
 const RESERVED_TARGETS = ['/workspace', '/home', '/root', '/run', '/proc', '/sys', '/dev', '/tmp'];
@@ -55,6 +57,27 @@ export const resourcesSchema = z.strictObject({
 });
 
 /**
+ * Which secret opens which repositories of a git server, over https [R5]. The value is asked for by
+ * git's credential helper when git needs it, and is in no variable, file or URL.
+ */
+export const gitCredentialSchema = z.strictObject({
+  host: formSchema(
+    /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::[1-9]\d{0,4})?$/,
+    'use a host name in lower case, with its port where that is not 443: github.com',
+  ),
+  /** Whole parts from the left: `acme` is every repository of acme. The longest that fits counts. */
+  path: formSchema(
+    /^(?!(?:.*\/)?\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+){0,15}$/,
+    'use the first parts of the path of a URL, without a slash at either end: acme/app',
+  ).optional(),
+  username: formSchema(/^[^\s\0]{1,200}$/, 'use 1 to 200 characters without spaces').default(
+    'x-access-token',
+  ),
+  secret: secretNameSchema,
+});
+export type GitCredential = z.output<typeof gitCredentialSchema>;
+
+/**
  * The recipe that sandboxes are made from [X1]. Strict: an unknown key is a mistake, not a wish.
  * Minutes and megabytes are whole numbers; the last two bound parts of checkpoints.
  */
@@ -76,6 +99,7 @@ export const recipeSchema = z.strictObject({
     .default({}),
   /** Names only; the values are set apart and injected per run [Z2]. */
   secrets: z.array(secretNameSchema).max(ENVIRONMENT_SECRETS_MAX).default([]),
+  git: z.array(gitCredentialSchema).max(GIT_CREDENTIALS_MAX).default([]),
   mounts: z.array(mountSchema).max(MOUNTS_MAX).default([]),
   network: z.enum(['open', 'none']).default('open'),
   resources: resourcesSchema.default({}),

@@ -13,6 +13,7 @@ describeHarnessAdapter('claude-code', () =>
     envVars: (url, key) => ({ ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: url }),
     // A subscription says when its limit ends, a plain key does not.
     limitEnvVars: (url, key) => ({ CLAUDE_CODE_OAUTH_TOKEN: key, ANTHROPIC_BASE_URL: url }),
+    keyVariable: 'ANTHROPIC_API_KEY',
     saysResetTime: true,
   }),
 );

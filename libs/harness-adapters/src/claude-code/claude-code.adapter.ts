@@ -5,6 +5,9 @@ import { harnessProgram } from '../versions.ts';
 import { checkClaude } from './claude-code.conversation.ts';
 import { ClaudeCodeProtocol } from './claude-code.protocol.ts';
 
+/** Come before a key, and are in the environment only. */
+const TOKENS = ['ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'];
+
 export const claudeCodeAdapter: HarnessAdapter = {
   name: 'claude-code',
   capabilities: {
@@ -28,6 +31,7 @@ export const claudeCodeAdapter: HarnessAdapter = {
 
 function command(turn: TurnSpec): HarnessCommand {
   const id = turn.conversationId ?? '';
+  const { envVars, settings } = credentials(turn);
   return {
     argv: [
       harnessProgram('claude-code', turn.harnessRoot),
@@ -41,12 +45,13 @@ function command(turn: TurnSpec): HarnessCommand {
       '--session-mirror',
       '--permission-prompt-tool=stdio',
       '--permission-mode=bypassPermissions',
+      ...settings,
       // A resumed conversation would else go on with the model of its last message.
       ...(turn.model === null ? [] : ['--model', turn.model]),
       ...(turn.resume ? ['--resume', id] : ['--session-id', id]),
     ],
     envVars: {
-      ...turn.envVars,
+      ...envVars,
       CLAUDE_CODE_MAX_RETRIES: String(modelRetries(turn)),
       // The end of a turn is the state `idle`, which is only said when asked for.
       CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: '1',
@@ -57,4 +62,16 @@ function command(turn: TurnSpec): HarnessCommand {
     },
     files: [],
   };
+}
+
+/**
+ * The CLI runs its helper again when a key is refused, and goes on with the turn; a key in the
+ * environment is the process's for good. Tokens of a subscription have no such way.
+ */
+function credentials(turn: TurnSpec): { envVars: Record<string, string>; settings: string[] } {
+  const { ANTHROPIC_API_KEY: _key, ...others } = turn.envVars;
+  const apiKeyHelper = turn.keyCommands['ANTHROPIC_API_KEY'];
+  const hasToken = TOKENS.some((name) => others[name]);
+  if (apiKeyHelper === undefined || hasToken) return { envVars: turn.envVars, settings: [] };
+  return { envVars: others, settings: ['--settings', JSON.stringify({ apiKeyHelper })] };
 }

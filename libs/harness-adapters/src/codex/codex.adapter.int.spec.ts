@@ -11,6 +11,7 @@ describeHarnessAdapter('codex', () =>
   realHarness(codexAdapter, server, {
     model: 'gpt-5.5',
     envVars: (url, key) => ({ OPENAI_API_KEY: key, OPENAI_BASE_URL: `${url}/v1` }),
+    keyVariable: 'OPENAI_API_KEY',
     saysResetTime: true,
   }),
 );

@@ -5,6 +5,10 @@ import { harnessProgram } from '../versions.ts';
 import { checkCodex } from './codex.conversation.ts';
 import { CodexProtocol } from './codex.protocol.ts';
 
+const KEY = 'OPENAI_API_KEY';
+const KEY_REFRESH_MILLISECONDS = 300_000;
+/** As long as hangar may take to answer; by itself Codex waits 5 s. */
+const KEY_WAIT_MILLISECONDS = 60_000;
 const OPENAI_URL = 'https://api.openai.com/v1';
 
 export const codexAdapter: HarnessAdapter = {
@@ -28,20 +32,24 @@ export const codexAdapter: HarnessAdapter = {
 };
 
 function command(turn: TurnSpec): HarnessCommand {
+  const { [KEY]: _key, ...others } = turn.envVars;
+  const envVars = turn.keyCommands[KEY] === undefined ? turn.envVars : others;
   return {
     argv: [harnessProgram('codex', turn.harnessRoot), 'app-server'],
     // Codex says when a usage limit ends in its local time, so that time is made UTC.
-    envVars: { TZ: 'UTC', ...turn.envVars },
+    envVars: { TZ: 'UTC', ...envVars },
     files: [{ path: '.codex/config.toml', content: configuration(turn), mode: 0o600 }],
   };
 }
 
 /**
- * The app server reads no key from the environment by itself: a provider names the variable.
+ * The app server reads no key from the environment by itself: a provider names the variable, or the
+ * command that prints the key.
  * Its own `openai` provider tries web sockets first, which an HTTP broker cannot serve.
  */
 function configuration(turn: TurnSpec): string {
   const retries = modelRetries(turn);
+  const keyCommand = turn.keyCommands[KEY];
   const baseUrl = turn.envVars['OPENAI_BASE_URL'] ?? OPENAI_URL;
   return [
     'model_provider = "hangar"',
@@ -61,10 +69,20 @@ function configuration(turn: TurnSpec): string {
     'name = "hangar"',
     `base_url = ${quoted(baseUrl)}`,
     'wire_api = "responses"',
-    'env_key = "OPENAI_API_KEY"',
+    ...(keyCommand === undefined ? [`env_key = ${quoted(KEY)}`] : []),
     // These repeats would be silent, and multiply with the others.
     'request_max_retries = 0',
     `stream_max_retries = ${retries}`,
+    // Run again when the key is refused, and when it is this old.
+    ...(keyCommand === undefined
+      ? []
+      : [
+          '[model_providers.hangar.auth]',
+          'command = "sh"',
+          `args = ["-c", ${quoted(keyCommand)}]`,
+          `timeout_ms = ${KEY_WAIT_MILLISECONDS}`,
+          `refresh_interval_ms = ${KEY_REFRESH_MILLISECONDS}`,
+        ]),
     `[projects.${quoted(turn.cwd)}]`,
     'trust_level = "trusted"',
     '',

@@ -11,6 +11,7 @@ describeHarnessAdapter('pi', () =>
   realHarness(piAdapter, server, {
     model: 'claude-sonnet-4-5',
     envVars: (url, key) => ({ ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: url }),
+    keyVariable: 'ANTHROPIC_API_KEY',
     saysResetTime: false,
   }),
 );

@@ -65,7 +65,7 @@ function command(turn: TurnSpec): HarnessCommand {
       ...(turn.resume ? ['--session', id] : ['--session-id', id]),
     ],
     envVars: {
-      ...turn.envVars,
+      ...withoutKeys(turn),
       ...(turn.asksLeave ? { HANGAR_ASKS_LEAVE: '1' } : {}),
       PI_OFFLINE: '1',
       PI_TELEMETRY: '0',
@@ -78,6 +78,10 @@ function command(turn: TurnSpec): HarnessCommand {
     ],
   };
 }
+
+/** What is asked for by a command is in no variable. */
+const withoutKeys = ({ envVars, keyCommands }: TurnSpec): Record<string, string> =>
+  Object.fromEntries(Object.entries(envVars).filter(([name]) => !(name in keyCommands)));
 
 /** `provider/model` names both; else the provider follows from the model's family and the keys. */
 function choice(turn: TurnSpec): { provider: string | null; model: string | null } {
@@ -93,11 +97,17 @@ function choice(turn: TurnSpec): { provider: string | null; model: string | null
   return { provider: model === null ? null : (found?.name ?? null), model };
 }
 
+/** pi runs the command anew for each request, so it always has the newest key. */
 function modelsFile(turn: TurnSpec): string {
-  const providers: Record<string, { baseUrl: string }> = {};
-  for (const [provider, variable] of Object.entries(ENDPOINTS)) {
-    const baseUrl = turn.envVars[variable];
-    if (baseUrl) providers[provider] = { baseUrl };
+  const providers: Record<string, { baseUrl?: string; apiKey?: string }> = {};
+  for (const { name, credentials } of PROVIDERS) {
+    const baseUrl = turn.envVars[ENDPOINTS[name] ?? ''];
+    const [keyCommand] = credentials.flatMap((key) => turn.keyCommands[key] ?? []);
+    const provider = {
+      ...(baseUrl ? { baseUrl } : {}),
+      ...(keyCommand === undefined ? {} : { apiKey: `!${keyCommand}` }),
+    };
+    if (Object.keys(provider).length > 0) providers[name] = provider;
   }
   return `${JSON.stringify({ providers }, null, 2)}\n`;
 }

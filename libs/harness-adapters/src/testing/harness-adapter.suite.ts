@@ -19,6 +19,7 @@ import {
 } from './harness-bench.ts';
 import { HarnessHome } from './harness-home.ts';
 import { HarnessProcess } from './harness-process.ts';
+import { describeKeys } from './keys.suite.ts';
 import { describeConversations } from './conversation.suite.ts';
 import { describeLive } from './live.suite.ts';
 import { describePrompts } from './prompt.suite.ts';
@@ -84,6 +85,7 @@ export function describeHarnessAdapter(
     describeTurns(bench);
     describeErrors(bench);
     if (has.model) describeConnection(bench);
+    if (has.model) describeKeys(bench);
     describeConversations(bench);
     describePrompts(bench);
     describeLive(bench, harnessAdapter(name).capabilities);

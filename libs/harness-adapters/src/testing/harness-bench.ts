@@ -14,6 +14,11 @@ export interface ScriptedModel {
   /** What people said and what tools gave, in every request that offered tools. */
   sentTexts(): string[];
   hasRequests(): boolean;
+  /** From now on the key is answered with 401. */
+  refuse(key: string): void;
+  accept(key: string): void;
+  /** Keys of the requests that offered tools, oldest first. */
+  keys(): string[];
 }
 
 export interface HarnessSetting {
@@ -26,6 +31,8 @@ export interface HarnessSetting {
   scripted: ScriptedModel | null;
   /** Credential and endpoint; `key` must appear in no file. */
   envVars(modelUrl: string, key: string): Record<string, string>;
+  /** Which of them is the key, where the CLI asks for it by a command. */
+  keyVariable?: string;
   /** Does the harness pass on when a usage limit ends? Pi's error text does not hold it. */
   saysResetTime: boolean;
   /** Credentials with which it does, when not every kind gives the time. */

@@ -54,6 +54,7 @@ export class HarnessHome {
       conversationId: null,
       resume: false,
       envVars: {},
+      keyCommands: {},
       asksLeave: false,
       answered: null,
       ...fields,

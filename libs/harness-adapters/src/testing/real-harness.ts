@@ -7,7 +7,8 @@ import type { HarnessSetting, ScriptedModel } from './harness-bench.ts';
 /** What the suite needs of a model server's log; the tool of that name gives it. */
 export interface ModelLog {
   url: string;
-  requests(): { tools: number; userTexts: string[]; toolResults: string[] }[];
+  setKey(key: string, isAccepted: boolean): void;
+  requests(): { tools: number; key: string; userTexts: string[]; toolResults: string[] }[];
 }
 
 const HANGAR = join(import.meta.dirname, '../../../../.hangar');
@@ -17,7 +18,7 @@ export const HARNESS_DIRECTORY_VARIABLE = 'HANGAR_HARNESS_DIRECTORY';
 export async function realHarness(
   adapter: HarnessAdapter,
   log: ModelLog,
-  own: Pick<HarnessSetting, 'model' | 'envVars' | 'limitEnvVars' | 'saysResetTime'>,
+  own: Pick<HarnessSetting, 'model' | 'envVars' | 'limitEnvVars' | 'saysResetTime' | 'keyVariable'>,
 ): Promise<HarnessSetting> {
   const directory = process.env[HARNESS_DIRECTORY_VARIABLE] ?? join(HANGAR, 'harnesses');
   await installHarness(adapter.name, directory, (line) => process.stderr.write(`${line}\n`));
@@ -39,5 +40,8 @@ function scriptedModel(log: ModelLog): ScriptedModel {
     sentTexts: () =>
       asked().flatMap(({ userTexts, toolResults }) => [...userTexts, ...toolResults]),
     hasRequests: () => asked().length > 0,
+    keys: () => asked().map(({ key }) => key),
+    refuse: (key) => log.setKey(key, false),
+    accept: (key) => log.setKey(key, true),
   };
 }

@@ -47,6 +47,7 @@ export function recordedTurn(number: number, fields: Partial<TurnSpec> = {}): Tu
     resume: number > 1,
     envVars: {},
     asksLeave: false,
+    keyCommands: {},
     answered: null,
     ...fields,
   };

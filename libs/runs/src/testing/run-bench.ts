@@ -26,6 +26,8 @@ export interface RunBench {
   execute(options?: { attempt?: number; signal?: AbortSignal }): Promise<void>;
   /** The bus says that the run's log has something new. */
   nudge(): void;
+  /** A credential is about to be handed out; resolves when the run has read it. */
+  handOut(): Promise<void>;
   activity: ActivityLog;
   events(): Promise<RecordedEvent[]>;
   ended<K extends 'RunFinished' | 'RunFailed'>(type: K): Promise<RunEvents[K]>;
@@ -37,6 +39,7 @@ export type Play = (run: FakeRun) => void;
 export interface BenchOptions {
   play?: Play;
   variables?: WorkerOptions['runVariables'];
+  handed?: WorkerOptions['handed'];
   adapter?: WorkerOptions['adapter'];
   /** Wraps the runs that the worker uses, for what fails between two of its steps. */
   wrap?(runs: Runs): Runs;
@@ -94,7 +97,8 @@ export async function createRunBench(options: BenchOptions = {}): Promise<RunBen
     activity,
     io: driver,
     adapter: options.adapter ?? (() => fakeAdapter),
-    runVariables: options.variables ?? (async () => ({ envVars: {}, secrets: [] })),
+    handed: options.handed ?? (async () => []),
+    runVariables: options.variables ?? (async () => ({ envVars: {}, askable: [], secrets: [] })),
     now,
   });
   const request = requestAt(place);
@@ -124,6 +128,7 @@ export async function createRunBench(options: BenchOptions = {}): Promise<RunBen
       return worker.execute(effect, signal);
     },
     nudge: bus.tell,
+    handOut: bus.request,
     activity,
     events,
     ended: async (type) => {
@@ -177,11 +182,13 @@ const requestAt = (place: SandboxPlace): RunRequest => ({
   turn_minutes: 60,
 });
 
-function fakeBus(): { nats: NatsConnection; tell(): void } {
-  const listeners = new Set<() => void>();
+type Listener = (error: null, message: { respond(): void }) => void;
+
+function fakeBus(): { nats: NatsConnection; tell(): void; request(): Promise<void> } {
+  const listeners = new Map<Listener, string>();
   const nats = {
-    subscribe: (_subject: string, { callback }: { callback: () => void }) => {
-      listeners.add(callback);
+    subscribe: (subject: string, { callback }: { callback: Listener }) => {
+      listeners.set(callback, subject);
       return { unsubscribe: () => void listeners.delete(callback) };
     },
     publish: () => undefined,
@@ -190,8 +197,13 @@ function fakeBus(): { nats: NatsConnection; tell(): void } {
   return {
     nats: nats as unknown as NatsConnection,
     tell: () => {
-      for (const listener of listeners) listener();
+      for (const listener of listeners.keys()) listener(null, { respond: () => undefined });
     },
+    request: () =>
+      new Promise((respond) => {
+        for (const [listener, subject] of listeners)
+          if (subject.startsWith('hangar.handed.')) listener(null, { respond });
+      }),
   };
 }
 

@@ -3,6 +3,9 @@ import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { HangarError } from '@hangar/contracts';
 import type {
+  AnswerCredential,
+  CredentialAnswer,
+  CredentialRequest,
   DriverCapabilities,
   ExecRequest,
   ExecStream,
@@ -49,6 +52,8 @@ export interface FakeDriver extends SandboxDriver {
   /** The sandbox's processes end; it is `stopped` and what was under way is `sandbox_gone`. */
   vanish(id: string): void;
   run(id: string, runId: string): FakeRun | undefined;
+  /** As a process in the sandbox asks; null when nobody answers there. */
+  askCredential(id: string, request: CredentialRequest): Promise<CredentialAnswer | null>;
   files: SandboxDriver['files'];
 }
 
@@ -61,6 +66,8 @@ interface FakeSandbox {
   runs: Map<string, FakeRun>;
   /** Ends open terminals when the sandbox goes. */
   ends: Set<() => void>;
+  /** The one that came last answers. */
+  credentials: AnswerCredential[];
 }
 
 const SANDBOX_ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
@@ -99,6 +106,22 @@ export const createFakeDriver = (options: FakeDriverOptions = {}): FakeDriver =>
     execs,
     ...lifecycle(sandboxes, faults, reach),
     run: (id, runId) => sandboxes.get(id)?.runs.get(runId),
+    async askCredential(id, request) {
+      const answer = sandboxes.get(id)?.credentials.at(-1);
+      return answer ? answer(request, new AbortController().signal) : null;
+    },
+    async serveCredentials(ref, answer, signal) {
+      const sandbox = await find(ref);
+      if (!sandbox || signal.aborted) return;
+      const over = Promise.withResolvers<void>();
+      const end = (): void => over.resolve();
+      sandbox.credentials.push(answer);
+      sandbox.ends.add(end);
+      signal.addEventListener('abort', end);
+      await over.promise;
+      sandbox.credentials = sandbox.credentials.filter((each) => each !== answer);
+      sandbox.ends.delete(end);
+    },
     async exec(ref, request) {
       const sandbox = await find(ref);
       return sandbox ? playExec(sandbox, request, options, execs) : goneExec();
@@ -154,7 +177,12 @@ const lifecycle = (
       }
       if (found) return found.ref;
       const ref = { id: spec.id, instance: randomUUID() };
-      const parts = { files: new FakeFiles(), runs: new Map(), ends: new Set<() => void>() };
+      const parts = {
+        files: new FakeFiles(),
+        runs: new Map(),
+        ends: new Set<() => void>(),
+        credentials: [],
+      };
       sandboxes.set(spec.id, { spec, ref, createdAt: new Date(), stopped: null, ...parts });
       return ref;
     },

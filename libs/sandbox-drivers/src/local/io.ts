@@ -9,10 +9,12 @@ import type {
   PtyStream,
   RunFollow,
   RunRequest,
+  SandboxDriver,
   SandboxFiles,
   SandboxIo,
   SandboxRef,
 } from '../sandbox-driver.ts';
+import { serveCredentials } from './io-credentials.ts';
 import { createFiles } from './io-files.ts';
 import { readExit, readStatus, throwWireError, withDeadline } from './io-answers.ts';
 import { ask, sendBody, type OpenStream } from './io-request.ts';
@@ -28,7 +30,9 @@ export interface Connections {
 }
 
 /** The data plane of every driver that has a sandboxd. */
-export const createSandboxIo = (connections: Connections): SandboxIo => {
+export const createSandboxIo = (
+  connections: Connections,
+): SandboxIo & Pick<SandboxDriver, 'serveCredentials'> => {
   const open: OpenStream = async (ref, operation) => {
     const mux = await connections.connect(ref);
     if (mux && mux.streamCount >= STREAMS_MAX) {
@@ -41,6 +45,7 @@ export const createSandboxIo = (connections: Connections): SandboxIo => {
     pty: (ref, request) => startPty(connections, open, ref, request),
     runs: createRuns(connections, open),
     files: createFiles(open) satisfies SandboxFiles,
+    serveCredentials: (ref, answer, signal) => serveCredentials(open, ref, answer, signal),
   };
 };
 

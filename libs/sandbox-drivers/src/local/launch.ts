@@ -9,8 +9,10 @@ import { bubblewrapArguments, INSIDE, stagedBinds, type Reach, type Toolbox } fr
 import { readProcess, type ProcessIdentity } from './process-table.ts';
 import { sandboxMark, type SandboxFiles, type SandboxRecord } from './record.ts';
 import { buildSeccompFilter } from './seccomp-filter.ts';
-import { MARKER, SOCKET_NAME, type SandboxdConfig } from './wire/protocol.ts';
+import { CREDENTIALS_VARIABLE, MARKER, SOCKET_NAME, type SandboxdConfig } from './wire/protocol.ts';
 
+/** Among hangar's tools: asks for credentials. */
+const CREDENTIAL_TOOL = 'hangar-credential';
 /** A sandbox that does not answer after this long has failed to start. */
 const START_MS = 20_000;
 /** How often it is looked whether the socket is there. */
@@ -71,13 +73,7 @@ export const prepareFiles = async (launch: Launch): Promise<void> => {
   };
   await writeFile(files.config, JSON.stringify(config), { mode: 0o600 });
   if (record.uid !== null) await chown(files.config, record.uid, record.uid);
-  // A repository that another uid owns is refused by git unless the system's settings allow it;
-  // settings by environment do not reach the git of the other end.
-  // Somebody has to be the author of the agent's commits; the repository's own settings come first.
-  const gitconfig =
-    '[user]\n\tname = hangar agent\n\temail = agent@hangar.invalid\n' +
-    '[include]\n\tpath = /etc/gitconfig\n[safe]\n\tdirectory = *\n';
-  await writeFile(files.gitconfig, gitconfig, { mode: 0o644 });
+  await writeFile(files.gitconfig, gitSettings(launch), { mode: 0o644 });
   const shell = '/bin/bash';
   await writeFile(
     files.passwd,
@@ -86,6 +82,25 @@ export const prepareFiles = async (launch: Launch): Promise<void> => {
     { mode: 0o644 },
   );
   await writeFile(files.group, 'root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n', { mode: 0o644 });
+};
+
+/**
+ * A repository that another uid owns is refused by git unless the system's settings allow it;
+ * settings by environment do not reach the git of the other end.
+ * Somebody has to be the author of the agent's commits; the repository's own settings come first.
+ */
+const gitSettings = ({ spec, record }: Launch): string => {
+  const tool = join(record.paths.tools, CREDENTIAL_TOOL);
+  const helper = JSON.stringify(`!sh ${quote(tool)} git`);
+  return [
+    '[user]\n\tname = hangar agent\n\temail = agent@hangar.invalid',
+    '[include]\n\tpath = /etc/gitconfig\n[safe]\n\tdirectory = *',
+    // The empty one forgets those of the machine; the path says which repository it is for [R5].
+    ...(spec.gitCredentials
+      ? [`[credential]\n\thelper =\n\thelper = ${helper}\n\tuseHttpPath = true`]
+      : []),
+    '',
+  ].join('\n');
 };
 
 /** The specification speaks of `/workspace`, whatever it is called here. */
@@ -108,6 +123,9 @@ const environment = ({ record, files, spec, stateDirectory }: Launch): Record<st
     TERM: 'xterm-256color',
     TMPDIR: isPlain ? files.temporary : INSIDE.temporary,
     ...spec.envVars,
+    // Nobody is there to type one.
+    ...(spec.gitCredentials ? { GIT_TERMINAL_PROMPT: '0' } : {}),
+    [CREDENTIALS_VARIABLE]: isPlain ? files.socket : INSIDE.socket,
     GIT_CONFIG_SYSTEM: isPlain ? files.gitconfig : INSIDE.gitconfig,
     [MARKER.sandbox]: sandboxMark(stateDirectory, record.id),
   };

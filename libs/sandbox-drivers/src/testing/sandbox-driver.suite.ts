@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
+import { describeCredentials } from './credentials-suite.ts';
 import { describeExec } from './exec-suite.ts';
 import { describeFiles, describeFileSystem } from './files-suite.ts';
 import { describeLifecycle } from './lifecycle-suite.ts';
@@ -26,5 +27,6 @@ export const describeSandboxDriver = (
     describeExec(context);
     describeRuns(context);
     describePty(context);
+    describeCredentials(context);
   });
 };

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp } from 'node:fs/promises';
+import { chmod, copyFile, mkdtemp } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -20,5 +20,8 @@ export const buildToolsDirectory = async (): Promise<string> => {
   const output = ['--file', join(directory, 'sandboxd.mjs'), '--format', 'esm'];
   const argv = [bundler, entry, '--platform', 'node', ...output];
   await promisify(execFile)(process.execPath, argv);
+  const script = new URL('../local/sandboxd/hangar-credential.sh', import.meta.url);
+  await copyFile(script, join(directory, 'hangar-credential'));
+  await chmod(join(directory, 'hangar-credential'), 0o755);
   return directory;
 };

@@ -1,6 +1,7 @@
 import { openSync, closeSync } from 'node:fs';
 import { readFile, rename, rm } from 'node:fs/promises';
 import { SOCKET_NAME, type SandboxdConfig } from '../wire/protocol.ts';
+import { CredentialDesk } from './credential-desk.ts';
 import { listen } from './server.ts';
 import { Runs } from './runs.ts';
 import { shortenSocketDirectory } from '../wire/socket-path.ts';
@@ -20,7 +21,8 @@ const main = async (configPath: string): Promise<void> => {
   const starting = `${SOCKET_NAME}.new`;
   const { directory, release } = shortenSocketDirectory(config.socketDirectory);
   await rm(`${directory}/${starting}`, { force: true });
-  await listen(`${directory}/${starting}`, config, runs);
+  const desk = new CredentialDesk(config.socketDirectory);
+  await listen(`${directory}/${starting}`, { config, runs, desk });
   await rename(`${directory}/${starting}`, `${directory}/${SOCKET_NAME}`);
   release();
   forgetStartLog();

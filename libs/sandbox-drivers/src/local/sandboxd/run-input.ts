@@ -1,8 +1,9 @@
-import { constants, openSync } from 'node:fs';
+import { constants } from 'node:fs';
 import { open, readFile, truncate, writeFile, type FileHandle } from 'node:fs/promises';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { FRAME_DATA_BYTES_MAX } from '../wire/frames.ts';
+import { openFifoWriter } from './fifo.ts';
 import { OperationError } from './operation-error.ts';
 import type { RunDirectory } from './run-directory.ts';
 
@@ -149,24 +150,12 @@ export class RunInput {
   private async openPipe(): Promise<Socket> {
     while (!this.pipe) {
       if (this.closed) throw new Error('ended');
-      this.pipe = connectFifo(this.directory.input);
+      this.pipe = openFifoWriter(this.directory.input);
       if (!this.pipe) await new Promise((resolve) => setTimeout(resolve, OPEN_RETRY_MS));
     }
     return this.pipe;
   }
 }
-
-/** A Socket writes to a FIFO without a thread that waits for its reader. */
-const connectFifo = (path: string): Socket | undefined => {
-  try {
-    const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
-    const socket = new Socket({ fd, readable: false, writable: true });
-    socket.on('error', () => socket.destroy());
-    return socket;
-  } catch {
-    return undefined;
-  }
-};
 
 const formatEntry = (entry: Entry): Buffer => {
   const head = { key: entry.key, bytes: entry.bytes.length, eof: entry.eof };

@@ -7,6 +7,7 @@ import { serveExec } from './exec.ts';
 import { serveGet, servePut, serveRemove, serveStat } from './files.ts';
 import { OperationError } from './operation-error.ts';
 import { servePty } from './pty.ts';
+import type { CredentialDesk } from './credential-desk.ts';
 import type { Runs } from './runs.ts';
 
 /** Connections at once; the agent can reach the socket too and must not use up all memory. */
@@ -16,9 +17,16 @@ const HELLO_MS = 10_000;
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
+/** What outlives a connection. */
+export interface Served {
+  config: SandboxdConfig;
+  runs: Runs;
+  desk: CredentialDesk;
+}
+
 /** Serves the protocol on a Unix socket; resolves when it listens. */
-export const listen = (path: string, config: SandboxdConfig, runs: Runs): Promise<void> => {
-  const server = createServer((socket) => serveConnection(socket, config, runs));
+export const listen = (path: string, served: Served): Promise<void> => {
+  const server = createServer((socket) => serveConnection(socket, served));
   server.maxConnections = CONNECTIONS_MAX;
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -26,7 +34,8 @@ export const listen = (path: string, config: SandboxdConfig, runs: Runs): Promis
   });
 };
 
-const serveConnection = (socket: Socket, config: SandboxdConfig, runs: Runs): void => {
+const serveConnection = (socket: Socket, served: Served): void => {
+  const { config } = served;
   const timer = setTimeout(() => socket.destroy(), HELLO_MS);
   const mux: Mux = new Mux(socket, {
     hello(greeting) {
@@ -36,20 +45,15 @@ const serveConnection = (socket: Socket, config: SandboxdConfig, runs: Runs): vo
       mux.greet({ protocol: PROTOCOL_VERSION, instance: config.instance });
     },
     open(stream, header) {
-      void serve(stream, header as Operation, config, runs);
+      void serve(stream, header as Operation, served);
     },
     close: () => clearTimeout(timer),
   });
 };
 
-const serve = async (
-  stream: MuxStream,
-  operation: Operation,
-  config: SandboxdConfig,
-  runs: Runs,
-): Promise<void> => {
+const serve = async (stream: MuxStream, operation: Operation, served: Served): Promise<void> => {
   try {
-    await dispatch(stream, operation, config, runs);
+    await dispatch(stream, operation, served);
   } catch (error) {
     stream.finish({ error: OperationError.toWire(error) });
   }
@@ -58,8 +62,7 @@ const serve = async (
 const dispatch = (
   stream: MuxStream,
   operation: Operation,
-  config: SandboxdConfig,
-  runs: Runs,
+  { config, runs, desk }: Served,
 ): Promise<void> => {
   switch (operation.op) {
     case 'exec':
@@ -84,6 +87,8 @@ const dispatch = (
       return serveStat(stream, operation.path);
     case 'remove':
       return serveRemove(stream, operation.path);
+    case 'credentials':
+      return desk.serve(stream);
     default:
       throw new OperationError('invalid', 'an unknown operation');
   }

@@ -19,6 +19,11 @@ export interface SandboxdConfig {
 /** Name of the socket in the socket directory; short, because a socket path has 107 bytes. */
 export const SOCKET_NAME = 's';
 
+/** FIFO in the socket directory that takes requests for credentials. */
+export const CREDENTIALS_FIFO = 'credentials';
+/** Requests of one sandbox that wait at once. */
+export const CREDENTIALS_WAITING_MAX = 32;
+
 export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGKILL';
 
 export type Operation =
@@ -32,7 +37,9 @@ export type Operation =
   | { op: 'get'; path: string; from: number }
   | { op: 'stat'; path: string }
   | { op: 'remove'; path: string }
-  | ({ op: 'pty'; cols: number; rows: number } & ProcessRequest);
+  | ({ op: 'pty'; cols: number; rows: number } & ProcessRequest)
+  /** hangar answers requests for credentials for as long as this goes on. */
+  | { op: 'credentials' };
 
 export interface ProcessRequest {
   argv: string[];
@@ -63,3 +70,6 @@ export const MARKER = {
   run: 'HANGAR_RUN',
   exec: 'HANGAR_EXEC',
 } as const;
+
+/** Names the directory in which `hangar-credential` finds its FIFO. */
+export const CREDENTIALS_VARIABLE = 'HANGAR_CREDENTIALS';
