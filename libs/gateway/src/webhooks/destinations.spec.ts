@@ -103,6 +103,19 @@ describe('where webhooks may be sent to', () => {
     expect(check).toThrow(/Webhooks are not sent to/);
   });
 
+  it('the hint names the setting where it helps', () => {
+    const hintOf = (text: string): unknown => {
+      try {
+        destinations().check(new URL(text));
+      } catch (error) {
+        return (error as { hint?: unknown }).hint;
+      }
+      return undefined;
+    };
+    expect(hintOf('http://10.0.0.1/')).toContain('HANGAR_WEBHOOK_PRIVATE=true');
+    expect(hintOf('http://169.254.169.254/')).toContain('never allowed');
+  });
+
   it('a URL with a public address or a name passes', () => {
     for (const text of ['https://8.8.8.8/x', 'https://[2606:4700::1]/', 'http://localhost/']) {
       expect(() => destinations().check(new URL(text))).not.toThrow();
@@ -128,6 +141,14 @@ describe('a name', () => {
 
   it.each(PRIVATE.concat(NEVER))('with %s among its addresses is refused', async (address) => {
     await expect(lookedUp(['1.1.1.1', address])).rejects.toThrow(/is refused/);
+  });
+
+  it('is that of the system where private addresses are allowed', async () => {
+    const { lookup } = createDestinations({ allowsPrivate: true });
+    const given = await new Promise((resolve) => {
+      lookup('localhost', { all: true }, (...all) => resolve(all));
+    });
+    expect(given).toEqual([null, expect.arrayContaining([{ address: '127.0.0.1', family: 4 }])]);
   });
 
   it('without an address is an error', async () => {

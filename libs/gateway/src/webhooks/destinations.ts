@@ -82,7 +82,8 @@ export function createDestinations(rules: DestinationRules): Destinations {
   const addressesOf = async (host: string): Promise<{ address: string; family: number }[]> => {
     const found = await resolve(host);
     const refused = found.find((address) => !isAllowed(address, allowsPrivate));
-    if (refused !== undefined) throw refusal(`${host} leads to ${refused}, which is refused.`);
+    if (refused !== undefined)
+      throw refusal(`${host} leads to ${refused}, which is refused.`, refused);
     if (found.length === 0) throw new HangarError('unavailable', `${host} has no address.`);
     return found.map((address) => ({ address, family: isIP(address) }));
   };
@@ -91,7 +92,7 @@ export function createDestinations(rules: DestinationRules): Destinations {
     check: ({ hostname }) => {
       const host = hostname.replace(/^\[|\]$/g, '');
       if (isIP(host) !== 0 && !isAllowed(host, allowsPrivate)) {
-        throw refusal(`Webhooks are not sent to ${host}.`);
+        throw refusal(`Webhooks are not sent to ${host}.`, host);
       }
     },
     lookup: (host, options, callback) => {
@@ -105,9 +106,11 @@ export function createDestinations(rules: DestinationRules): Destinations {
   };
 }
 
-const refusal = (message: string): HangarError =>
+const refusal = (message: string, address: string): HangarError =>
   new HangarError('invalid', message, {
-    hint: 'Use a public address; who runs the server can allow private ones: HANGAR_WEBHOOK_PRIVATE=true.',
+    hint: isAllowed(address, true)
+      ? 'Use a public address; who runs the server can allow private ones: HANGAR_WEBHOOK_PRIVATE=true.'
+      : 'Use a public address; this one is never allowed.',
   });
 
 /**
