@@ -248,15 +248,18 @@ function checkAnswers(world: SimWorld, s: Session, story: SessionEvent[]): void 
     const key = `${run_id} ${ask_id}`;
     const message = deriveId('msg', s.id, 'answer', card_id);
     const passed = story.filter((x) => x.type === 'TurnRequested' && x.data.message_id === message);
+    const outcome = turnOf(s, turn)?.outcome ?? null;
     const times = world.taken.filter((t) => t === key).length + passed.length;
     if (times > 1) throw new SimFailure(`(h) the answer to ${card_id} reached the agent twice`);
-    if (times === 1) continue;
+    const isCancelled = story.some((x) => x.type === 'TurnCancelRequested' && x.data.turn === turn);
+    if (isCancelled && passed.length)
+      throw new SimFailure(`(h) turn ${turn} was cancelled, and ${card_id} authorises the next`);
+    // It has its answer, and still waits for another one.
+    if (times === 1 || (outcome === null && isWaitingUp(s))) continue;
     const isOnItsWay = story.some(
       (x) => x.type === 'MessageQueued' && x.data.message_id === message,
     );
-    const outcome = turnOf(s, turn)?.outcome;
     const isOver = outcome !== 'deferred' && outcome !== 'succeeded' && outcome !== null;
-    const isCancelled = story.some((x) => x.type === 'TurnCancelRequested' && x.data.turn === turn);
     if (!isOnItsWay && !isOver && !isCancelled && !world.givenUp.has(key))
       throw new SimFailure(`(h) the answer to ${card_id} was lost: turn ${turn} ${outcome}`);
   }
