@@ -111,7 +111,9 @@ function checkTruth(world: SimWorld, version: number, checkpointId: string): voi
   if (isTurnLost && now?.type === 'SessionResumed' && !isLossTold(now.data))
     throw new SimFailure(`(truth) ${checkpointId} is said to hold a turn that it does not hold`);
   // What the resume before this one told of is about losses before that.
-  const up = told.findIndex((e) => e.type === 'SessionResumed' || e.type === 'SessionStarted');
+  const up = told
+    .slice(0, -1)
+    .findIndex((e) => e.type === 'SessionResumed' || e.type === 'SessionStarted');
   const isTold = told
     .slice(up + 1)
     .some(
