@@ -111,7 +111,9 @@ function checkTruth(world: SimWorld, version: number, checkpointId: string): voi
   if (isTurnLost && now?.type === 'SessionResumed' && !isLossTold(now.data))
     throw new SimFailure(`(truth) ${checkpointId} is said to hold a turn that it does not hold`);
   // What the resume before this one told of is about losses before that.
-  const up = told.findIndex((e) => e.type === 'SessionResumed' || e.type === 'SessionStarted');
+  const up = told
+    .slice(0, -1)
+    .findIndex((e) => e.type === 'SessionResumed' || e.type === 'SessionStarted');
   const isTold = told
     .slice(up + 1)
     .some(
@@ -248,15 +250,18 @@ function checkAnswers(world: SimWorld, s: Session, story: SessionEvent[]): void 
     const key = `${run_id} ${ask_id}`;
     const message = deriveId('msg', s.id, 'answer', card_id);
     const passed = story.filter((x) => x.type === 'TurnRequested' && x.data.message_id === message);
+    const outcome = turnOf(s, turn)?.outcome ?? null;
     const times = world.taken.filter((t) => t === key).length + passed.length;
     if (times > 1) throw new SimFailure(`(h) the answer to ${card_id} reached the agent twice`);
-    if (times === 1) continue;
+    const isCancelled = story.some((x) => x.type === 'TurnCancelRequested' && x.data.turn === turn);
+    if (isCancelled && passed.length)
+      throw new SimFailure(`(h) turn ${turn} was cancelled, and ${card_id} authorises the next`);
+    // It has its answer, and still waits for another one.
+    if (times === 1 || (outcome === null && isWaitingUp(s))) continue;
     const isOnItsWay = story.some(
       (x) => x.type === 'MessageQueued' && x.data.message_id === message,
     );
-    const outcome = turnOf(s, turn)?.outcome;
     const isOver = outcome !== 'deferred' && outcome !== 'succeeded' && outcome !== null;
-    const isCancelled = story.some((x) => x.type === 'TurnCancelRequested' && x.data.turn === turn);
     if (!isOnItsWay && !isOver && !isCancelled && !world.givenUp.has(key))
       throw new SimFailure(`(h) the answer to ${card_id} was lost: turn ${turn} ${outcome}`);
   }
