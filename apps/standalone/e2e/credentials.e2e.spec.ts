@@ -200,6 +200,29 @@ describe(`credentials that outlive idleness and rotate (${SHAPE})`, () => {
     expect(server.seen.at(-1)?.password).not.toBe(first);
   });
 
+  it('a push that is asked for while hangar is away waits for it [M6]', async () => {
+    server.isGood = isMintedAndGood;
+    const session = await create('away', { environment: 'minted' });
+    const step = 'git commit -q --allow-empty -m away && git push -q origin HEAD';
+    await client.sessions.send('away', {
+      message: `[[ run: echo x >held.txt ;; until: go.txt ;; run: ${step} ;; say: pushed ]]`,
+    });
+    await isThere('away', 'held.txt');
+    await system.kill();
+    const seen = server.seen.length;
+    const sandbox = `sbx-${session.id.slice('ses-'.length)}-1`;
+    writeFileSync(join(system.sandboxDirectory(sandbox), 'disk/workspace/app/go.txt'), 'go\n');
+    const asking = join(system.sandboxDirectory(sandbox), 'socket');
+    await until('git asks', async () =>
+      readdirSync(asking).some((name) => name.startsWith('reply')),
+    );
+    await system.up();
+    client = system.client();
+    const end = await sessionWhere(client, 'away', (s) => s.turns[0]?.outcome != null);
+    expect(end.turns[0]).toMatchObject({ outcome: 'succeeded', summary: 'pushed' });
+    expect(server.seen.length).toBeGreaterThan(seen);
+  });
+
   it('what a turn prints of a token that it was given is hidden [Z2]', async () => {
     await accept('printed-once');
     const fill = String.raw`printf 'url=${server.url('acme/app.git')}\n' | git credential fill`;

@@ -24,6 +24,7 @@ describe('the credentials of a sandbox', () => {
     const noted: [string, KnownSecret][] = [];
     const told: string[] = [];
     const errors: unknown[] = [];
+    const forgotten: string[] = [];
     const store = {
       reveal: async (owner: string, names: readonly string[]) => {
         const own = secrets[owner] ?? {};
@@ -37,7 +38,7 @@ describe('the credentials of a sandbox', () => {
       handed: {
         note: async (id, secret) => void noted.push([id, secret]),
         list: async (id) => noted.filter(([of]) => of === id).map(([, secret]) => secret),
-        forget: async () => undefined,
+        forget: async (id) => void forgotten.push(id),
       },
       tellHanded: async (id) => void told.push(`${id} ${noted.length}`),
       machineKeys: { ANTHROPIC_API_KEY: 'key of the machine' },
@@ -56,7 +57,7 @@ describe('the credentials of a sandbox', () => {
     };
     const ask = async (request: Record<string, string>, id = 'sbx-ada') =>
       driver.askCredential(id, request).catch((error: unknown) => HangarError.from(error).message);
-    return { driver, secrets, recipes, noted, told, errors, open, ask, made };
+    return { driver, secrets, recipes, noted, told, forgotten, errors, open, ask, made };
   };
 
   it('are the newest ones: a rotation is seen at the next ask, and a revocation [R5]', async () => {
@@ -128,9 +129,9 @@ describe('the credentials of a sandbox', () => {
     });
   });
 
-  it('are answered again after a lost connection, and no more when the sandbox is gone', async () => {
+  it('are answered again after a lost connection, and forgotten when the sandbox is gone', async () => {
     let lost = 2;
-    const { driver, errors, open, made } = await bench({
+    const { driver, errors, forgotten, open } = await bench({
       serve: async (ref, answer, signal) => {
         if ((lost -= 1) >= 0) throw new HangarError('unavailable', 'lost');
         return driver.serveCredentials(ref, answer, signal);
@@ -139,7 +140,9 @@ describe('the credentials of a sandbox', () => {
     const ref = await open('ada');
     expect(errors).toEqual([]);
     expect(lost).toBeLessThan(0);
-    await driver.destroy(ref.id);
-    await made.close();
+    expect(forgotten).toEqual([]);
+    driver.vanish(ref.id);
+    await eventually(() => forgotten.length > 0);
+    expect(forgotten).toEqual(['sbx-ada']);
   });
 });

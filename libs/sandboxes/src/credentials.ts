@@ -61,7 +61,10 @@ export function createCredentials(options: CredentialsOptions): Credentials {
     };
     while (!ending.signal.aborted) {
       try {
-        return await driver.serveCredentials(ref, answer, ending.signal);
+        await driver.serveCredentials(ref, answer, ending.signal);
+        // Also one that ended by itself: what it was given is of no use any more.
+        if (!ending.signal.aborted) await options.handed.forget(ref.id);
+        return;
       } catch (error) {
         if (ending.signal.aborted) return;
         // A sandbox that cannot be reached is not gone; one of an older hangar has nobody to ask.

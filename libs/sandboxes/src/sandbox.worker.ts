@@ -89,7 +89,9 @@ export function createSandboxWorker(options: WorkerOptions): SandboxWorker {
       }
       // A destroy that was asked for meanwhile found nothing to destroy, perhaps.
       const after = await sandboxes.load(id);
-      if (after.state?.status !== 'ready') await driver.destroy(id);
+      if (after.state?.status === 'ready') return;
+      await driver.destroy(id);
+      await options.credentials.forget(id);
     },
     destroy: async (effect) => {
       const id = String(effect.payload['sandbox_id']);

@@ -235,7 +235,7 @@ export const environment: EnvironmentDocument = {
     setup: ['npm ci'],
     env: {},
     secrets: [],
-    git: [],
+    git: [{ host: 'example.test', path: 'acme', username: 'x-access-token', secret: 'GIT_TOKEN' }],
     mounts: [],
     network: 'open',
     resources: {},

@@ -119,6 +119,26 @@ describe('recipes', () => {
     expect(withMount('/opt/a', '../a')).toBe(false);
   });
 
+  it.each([
+    [{ host: 'github.com' }, true],
+    [{ host: '127.0.0.1:8443', path: 'acme/app.git', username: 'bot' }, true],
+    [{ host: 'https://github.com' }, false],
+    [{ host: 'GitHub.com' }, false],
+    [{ host: 'github.com/acme' }, false],
+    [{ host: 'ada@github.com' }, false],
+    [{ host: 'github.com:0' }, false],
+    [{ host: 'github.com', path: '/acme' }, false],
+    [{ host: 'github.com', path: 'acme/' }, false],
+    [{ host: 'github.com', path: 'acme/../other' }, false],
+    [{ host: 'github.com', path: '..' }, false],
+    [{ host: 'github.com', username: 'two\nlines' }, false],
+    [{ host: 'github.com', secret: 'HANGAR_TOKEN' }, false],
+    [{ host: 'github.com', token: 'ghp_1' }, false],
+  ])('of git name a server and a secret, never a value: %j', (credential, isAccepted) => {
+    const git = [{ secret: 'GIT_TOKEN', ...credential }];
+    expect(accepts(recipeSchema, { name: 'a', git })).toBe(isAccepted);
+  });
+
   it('have defaults, and refuse what they do not know', () => {
     expect(recipeSchema.parse({ name: 'a' })).toEqual({
       name: 'a',

@@ -124,9 +124,12 @@ export class CredentialDesk {
     const deadline = Date.now() + REPLY_OPEN_MS;
     while (await isFifo(path)) {
       const writer = openFifoWriter(path);
-      if (writer) return void writer.end(answer);
-      if (Date.now() > deadline) return void (await rm(path, { force: true }));
-      await delay(REPLY_POLL_MS);
+      if (writer) {
+        writer.end(answer);
+        return;
+      }
+      if (Date.now() > deadline) await rm(path, { force: true });
+      else await delay(REPLY_POLL_MS);
     }
   }
 }
