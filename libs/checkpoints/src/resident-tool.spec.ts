@@ -77,6 +77,10 @@ async function* talk(play: Play, sandbox: string, stdin: Readable): AsyncGenerat
 
 const never = new Promise<never>(() => undefined);
 
+async function* silence(): AsyncGenerator<string> {
+  yield await never;
+}
+
 describe('a tool that stays in its sandbox', () => {
   it('is started by the first capture, quietly, and asked again by the next [X4]', async () => {
     const asked: Question[] = [];
@@ -179,12 +183,7 @@ describe('what goes wrong with it', () => {
         for (let number = 0; number < 40; number++) yield chunk;
       },
     ],
-    [
-      'never answers',
-      async function* () {
-        await never;
-      },
-    ],
+    ['never answers', () => silence()],
   ];
 
   it.each(bad)(

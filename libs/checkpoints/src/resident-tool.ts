@@ -51,7 +51,7 @@ export function createResidentTools(io: SandboxIo, idleMs = SERVE_IDLE_MS): Resi
     if (!found && servers.size >= SERVERS_MAX) {
       const oldest = [...servers.values()].find((server) => !server.isBusy);
       if (!oldest) return null;
-      oldest.end();
+      void oldest.end();
     }
     const server = found ?? new Server(io, place, idleMs, () => servers.delete(key));
     servers.delete(key);

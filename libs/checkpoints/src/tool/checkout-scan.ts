@@ -114,9 +114,11 @@ export async function scanCheckout(
     if (states.stateOf(path) === 'real') compareNames(work, table, path, beside);
   }
   const all = joined([...beside.values()]);
+  const first = await judging;
+  const listing = lacking.size === 0 ? first : await judge(all);
   return {
     files: look.files,
-    listing: await (lacking.size === 0 ? judging : judge(all)),
+    listing,
     directories: states.directories,
     unreadable: states.unreadable(),
     plain,

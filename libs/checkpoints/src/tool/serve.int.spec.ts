@@ -158,8 +158,9 @@ describe('the loop of a tool that stays', () => {
   const LINE = '{"id":"1","verb":"capture","request":{}}\n';
 
   it('ends by itself when nothing is asked', async () => {
-    const { done } = start(async () => ({}), 1);
+    const { input, output, done } = start(async () => ({}), 1);
     await done;
+    expect([input.destroyed, output.read()]).toEqual([true, null]);
   });
 
   it('does not count the time of a request as idle', async () => {

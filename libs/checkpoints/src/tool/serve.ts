@@ -104,4 +104,6 @@ async function* linesOf(input: Readable): AsyncGenerator<Buffer> {
 }
 
 /** What a request held is given back while nobody waits (with --expose-gc). */
-const dropGarbage = (): void => void globalThis.gc?.();
+function dropGarbage(): void {
+  globalThis.gc?.();
+}
