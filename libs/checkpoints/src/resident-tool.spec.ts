@@ -142,7 +142,7 @@ describe('what goes wrong with it', () => {
   const bad: [string, Play][] = [
     [
       'ends',
-      function* () {
+      () => {
         throw new Error('killed');
       },
     ],
