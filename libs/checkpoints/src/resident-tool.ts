@@ -24,7 +24,7 @@ const STDERR_BYTES_MAX = 1024 * 1024;
 /** After SIGKILL, until nothing of the process writes where the next one will. */
 const KILLED_MS_MAX = 10_000;
 /** Above it Node gives up, and a process of its own takes the capture. */
-const HEAP_FLAGS = ['--max-old-space-size=512', '--expose-gc'];
+export const HEAP_FLAGS = ['--max-old-space-size=512', '--expose-gc'];
 
 export interface ResidentTools {
   /** A capture: a request in, a report out, which is to be checked like that of `callTool`. */
@@ -51,7 +51,7 @@ export function createResidentTools(io: SandboxIo, idleMs = SERVE_IDLE_MS): Resi
     if (!found && servers.size >= SERVERS_MAX) {
       const oldest = [...servers.values()].find((server) => !server.isBusy);
       if (!oldest) return null;
-      oldest.end();
+      void oldest.end();
     }
     const server = found ?? new Server(io, place, idleMs, () => servers.delete(key));
     servers.delete(key);

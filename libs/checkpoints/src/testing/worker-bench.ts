@@ -145,7 +145,7 @@ export interface WorkerBench {
 }
 
 /** As the contract has it: the exit is known after the streams were read. */
-const inOrder = (io: SandboxIo): SandboxIo => ({
+export const inOrder = (io: SandboxIo): SandboxIo => ({
   ...io,
   exec: async (ref, request) => {
     const stream = await io.exec(ref, request);

@@ -54,10 +54,16 @@ async function captureOnce(
   const conversation = listConversation(home, request.conversation_directories);
   const archive = (): Promise<ArchiveNotes> =>
     archiveConversation(request, home, conversation, writer);
+  let early: Promise<ArchiveNotes> | undefined;
   // Between turns there is mostly nothing new: then it waits until that is known.
-  const early = request.reason === 'interval' ? null : archive();
+  const comparing = (): void => {
+    if (request.reason === 'interval') return;
+    early = archive();
+    early.catch(() => undefined);
+  };
   try {
-    const observation = await observe(request, scratch, { conversions: true, conversation });
+    const about = { conversions: true, conversation, comparing };
+    const observation = await observe(request, scratch, about);
     if (observation === null) {
       await early;
       return await captureFiles(request, writer);

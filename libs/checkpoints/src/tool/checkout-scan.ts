@@ -4,6 +4,7 @@ import { MODE_GITLINK } from './index-file.ts';
 import type { IndexTable } from './index-table.ts';
 import { KnownFiles } from './known-files.ts';
 import type { Shadow } from './shadow.ts';
+import type { Listing } from './untracked-files.ts';
 import {
   directoryStates,
   kindOf,
@@ -39,6 +40,8 @@ export interface CheckoutScan extends TrackedScan {
   plain: Uint8Array;
   /** Names in those directories that the index does not have; all are paths. */
   beside: Beside;
+  /** What was made of them. */
+  listing: Listing;
 }
 
 export interface Beside {
@@ -57,12 +60,13 @@ const DIRECTORIES_AT_ONCE = 128;
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** `changing`: the paths that git finds changed (see findChanged). */
+/** `changing`: the paths that git finds changed (see findChanged); `judge`: which names are ignored. */
 export async function scanCheckout(
   shadow: Shadow,
   home: string,
   table: IndexTable,
   changing: Promise<string[]>,
+  judge: (beside: Beside) => Promise<Listing>,
 ): Promise<CheckoutScan> {
   const { work } = shadow;
   // While git compares the files.
@@ -73,6 +77,9 @@ export async function scanCheckout(
   const known = new KnownFiles(place, table, directories.paths.length);
   const clock = Date.now();
   const beside = await findBeside(work, table, { directories, states, whole: known.whole, clock });
+  // Mostly these are all there are.
+  const judging = judge(joined([...beside.values()]));
+  judging.catch(() => undefined);
   const plain = Uint8Array.from(known.usual);
   const look: Look = { work, table, states, plain, changed: new Set(), files: new Map() };
   for (const path of await changing) {
@@ -106,12 +113,16 @@ export async function scanCheckout(
   for (const path of lacking) {
     if (states.stateOf(path) === 'real') compareNames(work, table, path, beside);
   }
+  const all = joined([...beside.values()]);
+  const first = await judging;
+  const listing = lacking.size === 0 ? first : await judge(all);
   return {
     files: look.files,
+    listing,
     directories: states.directories,
     unreadable: states.unreadable(),
     plain,
-    beside: joined([...beside.values()]),
+    beside: all,
     fileOf: (path) => {
       const number = look.files.has(path) ? -1 : table.find(path);
       return number < 0 ? look.files.get(path) : lookAtEntry(look, number);

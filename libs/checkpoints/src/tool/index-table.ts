@@ -190,7 +190,7 @@ export class IndexTable {
   /** Whether both have the same paths. */
   isLike(other: IndexTable): boolean {
     if (other === this) return true;
-    if (other.count !== this.count) return false;
+    if (other.count !== this.count || other.idBytes !== this.idBytes) return false;
     // Mostly nothing but what git caches has changed.
     if (Buffer.compare(this.withoutStat(), other.withoutStat()) === 0) return true;
     for (let number = 0; number < this.count; number++) {

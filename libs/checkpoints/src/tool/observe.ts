@@ -62,7 +62,12 @@ const NO_OBJECTS: KnownObjects = { types: new Map(), headTree: null, base: null 
 export async function observe(
   request: ObserveRequest,
   scratch: string,
-  options: { conversions: boolean; conversation?: string[] },
+  options: {
+    conversions: boolean;
+    conversation?: string[];
+    /** Called when git is at work on what takes longest: what else there is to do has time now. */
+    comparing?: () => void;
+  },
 ): Promise<Observation | null> {
   const work = fromText(request.work);
   const home = fromText(request.home);
@@ -78,23 +83,21 @@ export async function observe(
   const { table } = file;
   const changing = findChanged(shadow, file, seconds);
   changing.catch(() => undefined);
+  options.comparing?.();
   const files = collectStateFiles(repository, warnings);
   const objects = options.conversions
     ? findObjects(shadow, repository, { index, files, baseBranch: request.base_branch })
     : Promise.resolve(NO_OBJECTS);
   objects.catch(() => undefined);
-  const tracked = await scanCheckout(shadow, home, table, changing);
-  const { beside } = tracked;
-  const judging = judgeBeside(shadow, beside, {
-    index: hasHiddenRules(table, tracked),
-    ignored: options.conversions,
-  });
-  judging.catch(() => undefined);
+  const tracked = await scanCheckout(shadow, home, table, changing, (beside) =>
+    judgeBeside(shadow, beside, { index: hasHiddenRules(table), ignored: options.conversions }),
+  );
+  const { beside, listing } = tracked;
   const converting = options.conversions
     ? findConversions(shadow, repository, home, table, tracked)
     : Promise.resolve(NO_CONVERSIONS);
   converting.catch(() => undefined);
-  const untracked = await scanUntracked(shadow, tracked, await judging);
+  const untracked = await scanUntracked(shadow, tracked, listing);
   for (const path of beside.unreadable) noteUnreadable(path, untracked);
   const special = [...tracked.files.values()].flatMap(({ kind, path }) =>
     kind === 'special' ? [path] : [],
@@ -135,9 +138,11 @@ export async function observe(
 }
 
 /** Ignore rules that a sparse checkout leaves off the disk are in force: git reads them from the index. */
-const hasHiddenRules = (table: IndexTable, scan: CheckoutScan): boolean =>
-  table.flagged.length > 0 &&
-  table.pathsNamed('.gitignore').some((path) => scan.files.get(path)?.entry?.skipWorktree === true);
+const hasHiddenRules = (table: IndexTable): boolean =>
+  table.flagged.some((number) => {
+    const { path, skipWorktree } = table.entry(number);
+    return skipWorktree && /(?:^|\/)\.gitignore$/.test(path);
+  });
 
 /** Copies the index once; a split or sparse one is first written out in full by git. */
 async function takeIndex(

@@ -60,32 +60,30 @@ interface Answered {
 /** Throws what is no typed failure: whoever asked asks a new process, which says what it is. */
 async function answerOne(run: Run, line: Buffer): Promise<Answered> {
   let id: string | null = null;
-  let isSound = true;
+  let isBegun = false;
   try {
     const asked = readLine(line);
+    if (typeof asked.id !== 'string') throw new ToolError('invalid', 'the line has no id');
     id = asked.id;
-    isSound = false;
-    return { answer: { id, report: await run(asked.verb, asked.request) }, isSound: true };
+    const { verb, request } = asked;
+    if (typeof verb !== 'string' || !VERBS.has(verb)) {
+      throw new ToolError('invalid', `what is served: ${[...VERBS].join(', ')}`);
+    }
+    isBegun = true;
+    return { answer: { id, report: await run(verb, request) }, isSound: true };
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
     const { code, message } = error;
-    return { answer: { id, error: { code, message } }, isSound: isSound || code === 'invalid' };
+    return { answer: { id, error: { code, message } }, isSound: !isBegun || code === 'invalid' };
   }
 }
 
-function readLine(line: Buffer): { id: string; verb: string; request: unknown } {
-  let body: unknown;
+function readLine(line: Buffer): Record<string, unknown> {
   try {
-    body = JSON.parse(line.toString('utf8'));
+    return (JSON.parse(line.toString('utf8')) ?? {}) as Record<string, unknown>;
   } catch (error) {
     throw new ToolError('invalid', 'the line is not JSON', error);
   }
-  const { id, verb, request } = (body ?? {}) as Record<string, unknown>;
-  if (typeof id !== 'string') throw new ToolError('invalid', 'the line has no id');
-  if (typeof verb !== 'string' || !VERBS.has(verb)) {
-    throw new ToolError('invalid', `one of ${[...VERBS].join(', ')} is served`);
-  }
-  return { id, verb, request };
 }
 
 async function* linesOf(input: Readable): AsyncGenerator<Buffer> {
@@ -106,4 +104,6 @@ async function* linesOf(input: Readable): AsyncGenerator<Buffer> {
 }
 
 /** What a request held is given back while nobody waits (with --expose-gc). */
-const dropGarbage = (): void => void globalThis.gc?.();
+function dropGarbage(): void {
+  globalThis.gc?.();
+}

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { Readable } from 'node:stream';
+import { once } from 'node:events';
+import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
 import { until, type SuiteContext } from './suite-context.ts';
@@ -67,6 +68,18 @@ export const describeExec = (context: SuiteContext): void => {
       const { out } = await context.sh('wc -c', { stdin: Buffer.from('12345') });
       expect(out.trim()).toBe('5');
       expect((await context.sh('wc -c')).out.trim()).toBe('0');
+    });
+
+    it('talks with a process for as long as its stdin is open', async () => {
+      const stdin = new PassThrough();
+      const exec = await context.driver.exec(context.ref, { argv: ['cat'], stdin });
+      for (const line of ['one\n', 'two\n']) {
+        stdin.write(line);
+        expect(String((await once(exec.stdout, 'data'))[0])).toBe(line);
+      }
+      stdin.end();
+      expect(await text(exec.stderr)).toBe('');
+      expect(await exec.exit).toEqual({ kind: 'exited', code: 0 });
     });
 
     it('is not held up by a process that does not read its stdin', async () => {
