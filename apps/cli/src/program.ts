@@ -30,6 +30,7 @@ export const NOUNS: Record<string, string> = {
   env: 'Environments: the recipes that sandboxes are made from',
   secret: 'Values that sandboxes get and nobody reads back',
   token: 'Who may use the server, and for what',
+  webhook: 'Where cards, turns and failures are posted to',
   audit: 'The log of everything that happened',
   harness: 'The agent CLIs that sessions run',
 };

@@ -88,6 +88,8 @@ function fire(world: SimWorld, timer: WantedTimer, random: Random): void {
         now,
         data: { release_deadline_minutes: RELEASE_DEADLINE_MINUTES },
       });
+    case 'limit':
+      return void execute({ type: 'EndUsageLimit', now, data: {} });
     case 'interval':
       return void execute({
         type: 'CheckpointIfDue',
@@ -205,6 +207,13 @@ const steer: Ask = (world, random) => {
   return { ...command, data: { ...command.data, mode: 'steer', steers: true } };
 };
 
+/** Days later somebody looks at what still waits, and answers it in one way or another. */
+export function lookAgain(world: SimWorld, random: Random): boolean {
+  if (!world.session().attention.some(isAsk)) return false;
+  ask(world, random() < 0.7 ? answer(world, random) : send(world, random));
+  return true;
+}
+
 /** Mostly a card that waits; now and then one that is closed. */
 function answer(world: SimWorld, random: Random): SessionCommand {
   const s = world.session();
@@ -270,6 +279,7 @@ function ask(world: SimWorld, command: SessionCommand): void {
     // Refusals are many here, and nobody reads where they were thrown.
     Error.stackTraceLimit = 0;
     world.execute('session', SESSION_ID, command);
+    if (command.type === 'TakeBackMessage') world.wantedBack.add(command.data.message_id);
   } catch (error) {
     if (!(error instanceof HangarError) || error.code === 'internal') throw error;
     if (!error.message) throw new SimFailure(`${command.type} was refused without a reason`);

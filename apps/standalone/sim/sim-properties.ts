@@ -1,4 +1,4 @@
-import { deriveId, type SessionEvent } from '@hangar/contracts';
+import { deriveId, type SessionEvent, type SessionEvents } from '@hangar/contracts';
 import { decide } from '../../../libs/sessions/src/session.decider.ts';
 import { waitsOnPerson } from '../../../libs/sessions/src/session.timers.ts';
 import {
@@ -111,7 +111,9 @@ function checkTruth(world: SimWorld, version: number, checkpointId: string): voi
   if (isTurnLost && now?.type === 'SessionResumed' && !isLossTold(now.data))
     throw new SimFailure(`(truth) ${checkpointId} is said to hold a turn that it does not hold`);
   // What the resume before this one told of is about losses before that.
-  const up = told.findIndex((e) => e.type === 'SessionResumed' || e.type === 'SessionStarted');
+  const up = told
+    .slice(0, -1)
+    .findIndex((e) => e.type === 'SessionResumed' || e.type === 'SessionStarted');
   const isTold = told
     .slice(up + 1)
     .some(
@@ -213,14 +215,34 @@ function checkMessages(world: SimWorld, s: Session, story: SessionEvent[]): void
       throw new SimFailure(`(b) ${id} was taken back and given to the agent`);
     if (fates[0]?.type === 'MessageDelivered' && gifts.length + starts === 0)
       throw new SimFailure(`(b) ${id} is said to be delivered and no run had it`);
+    const [asked] = story.filter((x) => x.type === 'TakeBackRequested' && x.data.message_id === id);
+    if (asked && turns.length) throw new SimFailure(`(b) ${id} was wanted back and became a turn`);
+    if (fates[0]?.type === 'MessageTakenBack' && !world.wantedBack.has(id))
+      throw new SimFailure(`(b) ${id} was taken back and nobody wanted that`);
     if (waits && had) throw new SimFailure(`(b) ${id} waits, and the agent has it`);
   }
+}
+
+/** [A2] A card that was raised is open, or is closed once with a reason that is so. */
+function checkClosed(
+  world: SimWorld,
+  story: SessionEvent[],
+  { card_id, asked, turn }: SessionEvents['AttentionRaised'],
+): void {
+  const ends = story.flatMap((e) =>
+    e.type === 'AttentionCleared' && e.data.card_id === card_id ? [e.data.reason] : [],
+  );
+  if (ends.length > 1) throw new SimFailure(`(h) ${card_id} was closed twice`);
+  const isGivenUp = world.givenUp.has(`run-0000abcd-${turn} ${asked?.id}`);
+  if (ends[0] === 'the agent waits for it no more' && !isGivenUp)
+    throw new SimFailure(`(h) ${card_id} was closed, and the agent waits for it`);
 }
 
 /** [A2] An answer reaches the agent once, unless what waited for it is over. */
 function checkAnswers(world: SimWorld, s: Session, story: SessionEvent[]): void {
   const seen = new Set<string>();
   for (const e of story) {
+    if (e.type === 'AttentionRaised' && e.data.asked) checkClosed(world, story, e.data);
     if (e.type !== 'CardAnswered') continue;
     const { card_id, run_id, ask_id, turn } = e.data;
     if (seen.has(card_id)) throw new SimFailure(`(h) ${card_id} was answered twice`);
@@ -228,15 +250,18 @@ function checkAnswers(world: SimWorld, s: Session, story: SessionEvent[]): void 
     const key = `${run_id} ${ask_id}`;
     const message = deriveId('msg', s.id, 'answer', card_id);
     const passed = story.filter((x) => x.type === 'TurnRequested' && x.data.message_id === message);
+    const outcome = turnOf(s, turn)?.outcome ?? null;
     const times = world.taken.filter((t) => t === key).length + passed.length;
     if (times > 1) throw new SimFailure(`(h) the answer to ${card_id} reached the agent twice`);
-    if (times === 1) continue;
+    const isCancelled = story.some((x) => x.type === 'TurnCancelRequested' && x.data.turn === turn);
+    if (isCancelled && passed.length)
+      throw new SimFailure(`(h) turn ${turn} was cancelled, and ${card_id} authorises the next`);
+    // It has its answer, and still waits for another one.
+    if (times === 1 || (outcome === null && isWaitingUp(s))) continue;
     const isOnItsWay = story.some(
       (x) => x.type === 'MessageQueued' && x.data.message_id === message,
     );
-    const outcome = turnOf(s, turn)?.outcome;
     const isOver = outcome !== 'deferred' && outcome !== 'succeeded' && outcome !== null;
-    const isCancelled = story.some((x) => x.type === 'TurnCancelRequested' && x.data.turn === turn);
     if (!isOnItsWay && !isOver && !isCancelled && !world.givenUp.has(key))
       throw new SimFailure(`(h) the answer to ${card_id} was lost: turn ${turn} ${outcome}`);
   }

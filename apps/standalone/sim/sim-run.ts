@@ -59,11 +59,11 @@ function act(world: SimWorld, task: Task, agent: Agent): void {
   const { state, process, computer, turn, chance } = agent;
   const before = process.output.length;
   hear(world, agent);
-  if (state.cancelling !== null) return end(agent, 'cancelled');
+  if (state.cancelling !== null) return end(world, agent, 'cancelled');
   answer(world, agent);
   if (state.deferring !== null && process.asks.size > 0) {
     for (const id of process.asks) world.pending.add(id);
-    return end(agent, 'deferred');
+    return end(world, agent, 'deferred');
   }
   if (process.output.length > before) return;
   if (!process.hasPrompt) {
@@ -81,6 +81,7 @@ function act(world: SimWorld, task: Task, agent: Agent): void {
       return close(agent, open);
     }
     if (process.asks.size < ASKS_MAX && chance(0.3)) return askAnew(agent, task);
+    if (chance(0.1)) return end(world, agent, 'failed');
     task.wakeMs = Infinity;
     return;
   }
@@ -89,7 +90,7 @@ function act(world: SimWorld, task: Task, agent: Agent): void {
   makeUnit(world, computer, isOpen);
   if (isOpen) world.turnOfUnit.set(world.unitsMade, turn);
   if (chance(0.5) || task.step < 3) return;
-  end(agent, chance(0.15) ? 'failed' : chance(0.05) ? 'timed_out' : 'succeeded');
+  end(world, agent, chance(0.15) ? 'failed' : chance(0.05) ? 'timed_out' : 'succeeded');
 }
 
 /** Messages for the running turn: applied at some time, or given back where they are wanted back. */
@@ -132,11 +133,15 @@ function ask({ process }: Agent, id: string): void {
   process.output.push({ type: 'NoteAsk', data: { ask: { id, kind, questions: [question] } } });
 }
 
-/** Every message is settled before the end, unless the harness just went away. */
-function end(agent: Agent, outcome: string): void {
-  const { process, chance } = agent;
-  for (const id of process.asks) close(agent, id);
+/** Every message and every ask is settled before the end, unless the harness just went away. */
+function end(world: SimWorld, agent: Agent, outcome: string): void {
+  const { process, chance, state } = agent;
   const isOrderly = !chance(0.3);
+  if (isOrderly)
+    for (const id of process.asks) {
+      if (outcome !== 'deferred') world.givenUp.add(`${state.request.run_id} ${id}`);
+      close(agent, id);
+    }
   for (const message_id of process.told)
     if (!process.settled.has(message_id) && isOrderly) {
       process.settled.add(message_id);

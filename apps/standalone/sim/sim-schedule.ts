@@ -3,6 +3,7 @@ import { heldSandbox } from '../../../libs/sessions/src/session.ts';
 import {
   chaosActions,
   dueTimers,
+  lookAgain,
   machineActions,
   nextTimerMs,
   type Action,
@@ -26,6 +27,8 @@ export interface Outcome {
 const CHAOS_STEPS = 200;
 /** Far above what any schedule needed (about 900): reaching it means going round in circles. */
 const SETTLE_STEPS_MAX = 4000;
+/** Times that somebody looks at the cards that wait once all is at rest. */
+const LOOKS_MAX = 3;
 /** Interval checkpoints after which a session that cannot be saved whole is taken to stay so. */
 const ROUNDS_AT_REST_MAX = 4;
 
@@ -87,6 +90,10 @@ function runSchedule(seed: number, next: Next): Outcome {
     }
     settle(world, seed);
     checkAtRest(world);
+    for (let look = 0; look < LOOKS_MAX && lookAgain(world, seededRandom(seed + look)); look += 1) {
+      settle(world, seed);
+      checkAtRest(world);
+    }
     return outcome(null);
   } catch (error) {
     const text = error instanceof SimFailure ? error.message : String((error as Error).stack);

@@ -78,6 +78,8 @@ export class SimWorld {
   /** Process starts by run, and what each message was given to. */
   readonly starts = new Map<string, number>();
   readonly messages: string[] = [];
+  /** Messages that a person took back, as far as they were told. */
+  readonly wantedBack = new Set<string>();
   /** Messages that an agent really got while it worked, with its turn. */
   readonly gifts: { message_id: string; turn: number }[] = [];
   /** Turns whose computer was gone when they ended. */

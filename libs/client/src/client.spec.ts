@@ -68,6 +68,12 @@ const CASES: Case[] = [
     false,
   ],
   [
+    'PUT /api/sessions/a/harness',
+    (c) => c.sessions.changeHarness('a', { model: 'm' }),
+    { model: 'm' },
+    false,
+  ],
+  [
     'GET /api/sessions/a/activity?after=2.0.0&limit=5',
     (c) => c.activity.list('a', { after: '2.0.0', limit: 5 }),
     null,
@@ -141,6 +147,23 @@ const CASES: Case[] = [
   ],
   ['GET /api/tokens', (c) => c.tokens.list(), null, false],
   ['DELETE /api/tokens/tok-1', (c) => c.tokens.revoke('tok-1'), null, false],
+  [
+    'POST /api/webhooks',
+    (c) => c.webhooks.create({ name: 'pager', url: 'http://r/' }),
+    { name: 'pager', url: 'http://r/' },
+    true,
+  ],
+  ['GET /api/webhooks', (c) => c.webhooks.list(), null, false],
+  ['GET /api/webhooks/a%2Fb', (c) => c.webhooks.get('a/b'), null, false],
+  ['GET /api/webhooks/a?state=dead', (c) => c.webhooks.get('a', { state: 'dead' }), null, false],
+  ['DELETE /api/webhooks/a', (c) => c.webhooks.delete('a'), null, false],
+  ['POST /api/webhooks/a/test', (c) => c.webhooks.test('a'), {}, true],
+  [
+    'POST /api/webhooks/a/redeliver',
+    (c) => c.webhooks.redeliver('a', 'dlv-1'),
+    { delivery: 'dlv-1' },
+    false,
+  ],
   [
     'GET /api/audit?type=TurnFinished&limit=5',
     (c) => c.audit.list({ type: 'TurnFinished', limit: 5 }),

@@ -27,6 +27,7 @@ import {
 } from './calls/sandbox-calls.ts';
 import { createServerCalls, type ServerCalls } from './calls/server-calls.ts';
 import { createSessionCalls, type SessionCalls } from './calls/session-calls.ts';
+import { createWebhookCalls, type WebhookCalls } from './calls/webhook-calls.ts';
 import { createTransport, type TransportSettings } from './http/transport.ts';
 import { createEventCalls, type EventCalls } from './live/event-calls.ts';
 
@@ -47,6 +48,7 @@ export interface HangarClient {
   readonly limits: LimitCalls;
   readonly secrets: SecretCalls;
   readonly tokens: TokenCalls;
+  readonly webhooks: WebhookCalls;
   readonly audit: AuditCalls;
   readonly events: EventCalls;
   readonly server: ServerCalls;
@@ -66,6 +68,7 @@ export function createHangarClient(settings: TransportSettings): HangarClient {
     limits: createLimitCalls(transport),
     secrets: createSecretCalls(transport),
     tokens: createTokenCalls(transport),
+    webhooks: createWebhookCalls(transport),
     audit: createAuditCalls(transport),
     events: createEventCalls(transport),
     server: createServerCalls(transport),

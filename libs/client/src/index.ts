@@ -8,6 +8,7 @@ export type { ActivityCalls, DecisionCalls } from './calls/activity-calls.ts';
 export type { CheckpointCalls, SandboxCalls } from './calls/sandbox-calls.ts';
 export type { EnvironmentCalls, HarnessCalls, LimitCalls } from './calls/environment-calls.ts';
 export type { SecretCalls, TokenCalls } from './calls/access-calls.ts';
+export type { WebhookCalls } from './calls/webhook-calls.ts';
 export type { AuditCalls, AuditFilter } from './calls/audit-calls.ts';
 export type { ActivityMoment, FollowOptions } from './live/activity-follow.ts';
 export type { EventCalls, EventOptions } from './live/event-calls.ts';

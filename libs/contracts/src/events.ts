@@ -120,6 +120,8 @@ export interface AccessEvents {
   SecretDeleted: Wire<access.SecretDeleted>;
   TokenCreated: Wire<access.TokenCreated>;
   TokenRevoked: Wire<access.TokenRevoked>;
+  WebhookCreated: Wire<access.WebhookCreated>;
+  WebhookDeleted: Wire<access.WebhookDeleted>;
 }
 
 export type EventMap = SessionEvents &

@@ -36,5 +36,17 @@ export const PERMISSION_RULES_MAX = 100;
 export const PERMISSION_PATTERN_CHARACTERS_MAX = 500;
 /** How long a take-back waits for the harness to say who has the message. */
 export const TAKE_BACK_SECONDS_MAX = 10;
+export const WEBHOOKS_PER_OWNER_MAX = 20;
+export const WEBHOOK_URL_CHARACTERS_MAX = 2000;
+/** Deliveries of one webhook that wait for their first or next try; what comes above is dead. */
+export const WEBHOOK_WAITING_MAX = 1000;
+/** Of one webhook, the newest: dead ones can be sent again, delivered ones are for looking. */
+export const WEBHOOK_DEAD_KEPT_MAX = 500;
+export const WEBHOOK_DELIVERED_KEPT_MAX = 100;
+export const WEBHOOK_DELIVERY_DAYS = 30;
+/** Deliveries in the answer for one webhook, the newest. */
+export const WEBHOOK_DELIVERIES_SHOWN_MAX = 50;
+/** Of a text in what is sent; a summary, a question. */
+export const WEBHOOK_TEXT_CHARACTERS_MAX = 4000;
 /** A provider's usage limit that ends later than this is told, and not waited for. */
 export const USAGE_LIMIT_DAYS_MAX = 8;

@@ -22,6 +22,8 @@ import { SessionsController } from './sessions/sessions.controller.ts';
 import { SessionsService } from './sessions/sessions.service.ts';
 import { TokensController } from './tokens/tokens.controller.ts';
 import { TokensService } from './tokens/tokens.service.ts';
+import { WebhooksController } from './webhooks/webhooks.controller.ts';
+import { WebhooksService } from './webhooks/webhooks.service.ts';
 
 /** Every controller of the API; a spec holds each of their routes to a scope. */
 export const CONTROLLERS = [
@@ -35,6 +37,7 @@ export const CONTROLLERS = [
   LimitsController,
   HarnessesController,
   AuditController,
+  WebhooksController,
 ];
 
 @Module({})
@@ -51,6 +54,7 @@ export class GatewayModule {
       { provide: TokensService, useValue: parts.tokens },
       { provide: LimitsService, useValue: parts.limits },
       { provide: AuditService, useValue: parts.audit },
+      { provide: WebhooksService, useValue: parts.webhooks.service },
       { provide: APP_GUARD, useClass: AccessGuard },
       { provide: APP_INTERCEPTOR, useClass: AnswerInterceptor },
     ];

@@ -27,6 +27,7 @@ import { SessionsService } from './sessions/sessions.service.ts';
 import type { GatewaySettings } from './settings.ts';
 import { TokensService } from './tokens/tokens.service.ts';
 import { ViewWatch } from './views/view-watch.ts';
+import { createWebhooks, type Webhooks, type WebhookWorld } from './webhooks/webhooks.ts';
 
 /** What the composition root hands to the gateway. */
 export interface GatewayDependencies {
@@ -43,6 +44,8 @@ export interface GatewayDependencies {
   heartbeatMs?: number;
   /** Milliseconds for which a client of such a stream may take nothing. */
   slowClientMsMax?: number;
+  webhookWorld?: WebhookWorld;
+  onError(error: unknown): void;
 }
 
 /** The services behind the controllers. */
@@ -58,6 +61,7 @@ export interface GatewayParts {
   tokens: TokensService;
   limits: LimitsService;
   audit: AuditService;
+  webhooks: Webhooks;
 }
 
 /** Wires everything by hand: what depends on what is read here, and nowhere else. */
@@ -67,7 +71,7 @@ export function gatewayParts(
   projector: Projector,
 ): GatewayParts {
   const { log, vault, settings, sandboxIo, checkpointExport } = dependencies;
-  const { heartbeatMs, slowClientMsMax } = dependencies;
+  const { heartbeatMs, slowClientMsMax, webhookWorld, onError } = dependencies;
   const { pool } = log;
   const store = log.store(['access']);
   const signal = new Signal((announce) => log.wake.subscribe('log', announce));
@@ -106,5 +110,15 @@ export function gatewayParts(
     tokens: new TokensService({ tokens, log: access, idempotency, clock: systemClock }),
     limits: new LimitsService(environments, settings),
     audit: new AuditService({ pool, store, reader }),
+    webhooks: createWebhooks({
+      log,
+      store,
+      vault,
+      access,
+      idempotency,
+      onError,
+      allowsPrivate: settings.webhookPrivate === 'true',
+      ...(webhookWorld && { world: webhookWorld }),
+    }),
   };
 }

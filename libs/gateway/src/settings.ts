@@ -12,4 +12,5 @@ export type GatewaySettings = Pick<
   | 'turnMinutes'
   | 'sandboxTtlMinutes'
   | 'maxActiveSessions'
+  | 'webhookPrivate'
 > & { harnesses: readonly HarnessDocument[] };

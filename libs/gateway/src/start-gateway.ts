@@ -22,7 +22,6 @@ export interface GatewayOptions extends GatewayDependencies {
   logLevel?: Config['logLevel'];
   /** What only this deployment has, such as the console's files; before it listens. */
   configure?: (app: NestExpressApplication) => void;
-  onError(error: unknown): void;
 }
 
 /** At the start the read models may have much to read; it listens, but is not ready, until then. */
@@ -39,6 +38,7 @@ export async function startGateway(options: GatewayOptions): Promise<Service> {
   const views = viewsCheck(() => projector.caughtUp());
   const closeParts = async (): Promise<void> => {
     parts.signal.close();
+    await parts.webhooks.stop();
     await projector.stop();
     await source.destroy();
   };
@@ -54,6 +54,7 @@ export async function startGateway(options: GatewayOptions): Promise<Service> {
       ...(host === undefined ? {} : { host }),
       ...(logLevel === undefined ? {} : { logLevel }),
     });
+    parts.webhooks.start();
     return { ...service, close: () => closeAll(service, parts, closeParts) };
   } catch (error) {
     await closeParts();

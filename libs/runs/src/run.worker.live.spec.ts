@@ -169,16 +169,18 @@ describe('a message for the running turn', () => {
     expect(await typesOf(bench)).toContain('RunMessageDelivered');
   });
 
-  it('that came back stays withdrawn when the output is read again [M4] [M6]', async () => {
+  it('that came back is not offered again when the output is read again: it could be got twice [M4] [M6]', async () => {
     const bench = await createRunBench({ play: asking, adapter: () => live });
     await bench.start();
     await say(bench, steer);
     await say(bench, { type: 'WithdrawMessage', data: { message_id: 'msg-2' } });
     await say(bench, { type: 'MarkReturned', data: { message_id: 'msg-2' } });
+    await say(bench, { type: 'SteerRun', data: { message_id: 'msg-3', text: 'and this' } });
     const executed = bench.execute();
     await eventually(async () => (await typesOf(bench)).includes('RunAsked'));
     const run = bench.process();
-    await eventually(() => run.inputs.some(({ key }) => key === 'withdraw msg-2'));
+    await eventually(() => run.inputs.some(({ key }) => key === 'steer msg-3'));
+    expect(run.inputs.map(({ key }) => key)).not.toContain('steer msg-2');
     print(run, DONE);
     await executed;
     expect(await typesOf(bench)).toContain('RunFinished');

@@ -174,7 +174,9 @@ class Drive {
     this.#said = run;
     const { protocol, record } = this.#options;
     if (this.#conversationId !== null && this.#wrong === null)
-      for (const { message_id, text, wanted_back } of run.messages) {
+      for (const { message_id, text, state, wanted_back } of run.messages) {
+        // One that the harness gave back is its session's again: offered once more, it could be got twice.
+        if (state === 'returned') continue;
         this.#once(`steer ${message_id}`, () => protocol.steer({ messageId: message_id, text }));
         if (wanted_back) this.#once(`withdraw ${message_id}`, () => protocol.withdraw(message_id));
       }

@@ -182,6 +182,13 @@ export const SETTINGS = {
     'sessions',
     'How many sessions have a sandbox at the same time.',
   ),
+  webhookPrivate: withDefault(
+    'HANGAR_WEBHOOK_PRIVATE',
+    oneOf('false', 'true'),
+    'false',
+    null,
+    'Whether webhooks may be sent to loopback and private addresses, which the server reaches and their owners may not.',
+  ),
   logLevel: withDefault(
     'HANGAR_LOG_LEVEL',
     oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),

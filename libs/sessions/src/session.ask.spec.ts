@@ -217,6 +217,16 @@ describe('several asks in one turn', () => {
       .thenRefuses('conflict', 'asks again if it has to');
   });
 
+  it('answered one after the other while suspended, each goes on once [A2]', () => {
+    const saved = [record(1), record(2, { reason: 'suspend' })];
+    const release = command('FinishRelease', { sandbox_id: sandboxId(1), cause: 'asked' });
+    const past = told(...both, suspend(), finish(1, 'deferred'), ...saved, release);
+    const events = [...past, ...decided(past, answer(1))];
+    const second = decided(events, judge('allow'));
+    expect(types(second)).toEqual(['CardAnswered', 'AttentionCleared', 'MessageQueued']);
+    expect(sessionAfter([...events, ...second]).queue).toHaveLength(2);
+  });
+
   it('answered both before the agent goes on, both answers reach it, each once and in order [A2]', () => {
     const events = told(...both, suspend(), answer(1), judge('allow'), finish(1, 'deferred'));
     expect(sessionAfter(events).queue.map((m) => [m.mode, m.text.slice(0, 13)])).toEqual([

@@ -369,6 +369,13 @@ describe('a message while a turn runs steers it where the harness can', () => {
       expect(decided(events, steer('msg-2'))).toEqual([]);
     });
 
+    it('the end of the session: its run has not said, so neither is claimed', () => {
+      const remove = command('DeleteSession', { force: true, deleted_by: 'owner:ada' });
+      const fates = told(...WANTED, remove).filter((e) => 'message_id' in e.data);
+      expect(types(fates).slice(-1)).toEqual(['MessageFailed']);
+      expect(types(fates)).not.toContain('MessageTakenBack');
+    });
+
     it('one that came back before is taken back at once', () => {
       expect(types(decided(told(...STEERED, back), takeBack('msg-2')))).toEqual([
         'MessageTakenBack',

@@ -30,6 +30,7 @@ import { deleteCommand as sessionDelete } from './session/delete.ts';
 import { eventsCommand } from './session/events.ts';
 import { execCommand } from './session/exec.ts';
 import { getCommand as sessionGet } from './session/get.ts';
+import { harnessCommand } from './session/harness.ts';
 import { interruptCommand } from './session/interrupt.ts';
 import { keepCommand } from './session/keep.ts';
 import { listCommand as sessionList } from './session/list.ts';
@@ -46,6 +47,12 @@ import { createCommand as tokenCreate } from './token/create.ts';
 import { listCommand as tokenList } from './token/list.ts';
 import { revokeCommand as tokenRevoke } from './token/revoke.ts';
 import { versionCommand } from './version.ts';
+import { createCommand as webhookCreate } from './webhook/create.ts';
+import { deleteCommand as webhookDelete } from './webhook/delete.ts';
+import { getCommand as webhookGet } from './webhook/get.ts';
+import { listCommand as webhookList } from './webhook/list.ts';
+import { redeliverCommand as webhookRedeliver } from './webhook/redeliver.ts';
+import { testCommand as webhookTest } from './webhook/test.ts';
 
 /** Every verb, in the order of the help pages. A new one is a file and a line here. */
 export const allCommands: readonly CommandDefinition[] = [
@@ -69,6 +76,7 @@ export const allCommands: readonly CommandDefinition[] = [
   changesCommand,
   decisionsCommand,
   permissionsCommand,
+  harnessCommand,
   eventsCommand,
   archiveCommand,
   sessionDelete,
@@ -85,6 +93,12 @@ export const allCommands: readonly CommandDefinition[] = [
   tokenCreate,
   tokenList,
   tokenRevoke,
+  webhookCreate,
+  webhookList,
+  webhookGet,
+  webhookDelete,
+  webhookTest,
+  webhookRedeliver,
   auditList,
   auditVerify,
   auditExport,

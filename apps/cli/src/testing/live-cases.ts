@@ -143,6 +143,11 @@ export const LIVE_CASES: VerbCase[] = [
     },
   },
   {
+    name: 'session-harness',
+    argv: ['session', 'harness', 'csv-fix', '--harness', 'codex'],
+    routes: { [`PUT ${S}/harness`]: session({ harness: 'codex' }) },
+  },
+  {
     name: 'session-permissions-shown',
     argv: ['session', 'permissions', 'csv-fix'],
     routes: { [`GET ${S}`]: session() },

@@ -23,6 +23,25 @@ const token = {
   expires_at: null,
   revoked_at: null,
 };
+const webhook = {
+  name: 'pager',
+  url: 'https://hooks.example.com/hangar',
+  events: ['attention'],
+  state: 'active',
+  disabled_at: null,
+  created_at: '2026-10-12T08:00:00Z',
+};
+const delivery = {
+  id: 'dlv-0a0b0c0d11112222',
+  type: 'card.raised',
+  state: 'waiting',
+  attempts: 2,
+  last_status: 500,
+  last_error: 'answered 500',
+  created_at: '2026-10-12T08:20:00Z',
+  next_at: '2026-10-12T08:35:00Z',
+  ended_at: null,
+};
 const events = [
   event(1, 'SessionCreated', { name: 'csv-fix' }),
   event(2, 'StartPhaseChanged', { phase: 'cloning', text: 'cloning the repository' }),
@@ -308,6 +327,59 @@ export const VERB_CASES: VerbCase[] = [
     name: 'token-revoke',
     argv: ['token', 'revoke', 'tok-0a0b0c0d', '--yes'],
     routes: { 'DELETE /api/tokens/tok-0a0b0c0d': nothing },
+  },
+  {
+    name: 'webhook-create',
+    argv: ['webhook', 'create', 'pager', webhook.url, '--events', 'attention,turn.finished'],
+    routes: { 'POST /api/webhooks': { ...webhook, secret: 'whsec_value' } },
+  },
+  {
+    name: 'webhook-list',
+    argv: ['webhook', 'list'],
+    routes: {
+      'GET /api/webhooks': {
+        items: [
+          webhook,
+          { ...webhook, name: 'old', state: 'disabled', disabled_at: '2026-10-12T08:10:00Z' },
+        ],
+      },
+    },
+  },
+  {
+    name: 'webhook-get',
+    argv: ['webhook', 'get', 'pager'],
+    routes: {
+      'GET /api/webhooks/pager': {
+        ...webhook,
+        deliveries: [
+          delivery,
+          {
+            ...delivery,
+            id: 'dlv-0000000211112222',
+            state: 'delivered',
+            last_status: 204,
+            last_error: null,
+            next_at: null,
+            ended_at: '2026-10-12T08:25:00Z',
+          },
+        ],
+      },
+    },
+  },
+  {
+    name: 'webhook-delete',
+    argv: ['webhook', 'delete', 'pager', '--yes'],
+    routes: { 'DELETE /api/webhooks/pager': nothing },
+  },
+  {
+    name: 'webhook-test',
+    argv: ['webhook', 'test', 'pager'],
+    routes: { 'POST /api/webhooks/pager/test': { ...delivery, type: 'webhook.test', attempts: 0 } },
+  },
+  {
+    name: 'webhook-redeliver',
+    argv: ['webhook', 'redeliver', 'pager', delivery.id],
+    routes: { 'POST /api/webhooks/pager/redeliver': { ...delivery, attempts: 0 } },
   },
   {
     name: 'audit-list',

@@ -45,7 +45,7 @@ const LINES: { [Name in EventName]?: Describe<Name> } = {
     word: 'QUEUED',
     text: `message ${message_id} did not reach the turn: it waits for the next`,
   }),
-  CardAnswered: ({ answered_by }) => ({ word: 'ACTIVE', text: `answered by ${answered_by}` }),
+  CardAnswered: ({ answered_by }) => ({ word: 'ANSWERED', text: `by ${answered_by}` }),
   DeferRequested: ({ turn }) => ({
     word: 'ACTIVE',
     text: `turn ${turn}: ending on its question, which stays open`,

@@ -36,7 +36,9 @@ describe.each(['sha1', 'sha256'] as const)('a pack of %s objects', (format: Obje
         expect(git(root, 'cat-file', 'blob', id)).toEqual(bodies[number]);
       }
       expect(git(root, 'ls-tree', tree).toString().split('\n')).toHaveLength(SIZES.length + 1);
-      const [index] = readdirSync(join(root, 'objects/pack')).filter((name) => /idx$/.test(name));
+      const [index] = readdirSync(join(root, 'objects/pack')).filter((name) =>
+        name.endsWith('idx'),
+      );
       git(root, 'verify-pack', join(root, 'objects/pack', index!));
       git(root, 'fsck', '--strict');
       // Packing again copies what is stored, by the checksums of the index.

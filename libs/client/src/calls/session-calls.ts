@@ -1,5 +1,6 @@
 import type {
   AnswerCardInput,
+  ChangeHarness,
   CreateSessionInput,
   MessageReceipt,
   Page,
@@ -58,6 +59,8 @@ export interface SessionCalls {
   ): Promise<SessionOutcome>;
   /** What its tool calls need leave for, from the next turn on [A3]. */
   permissions(ref: string, body: PermissionsInput, options?: CallOptions): Promise<SessionDocument>;
+  /** Another harness or model, from the next turn on [H3]. */
+  changeHarness(ref: string, body: ChangeHarness, options?: CallOptions): Promise<SessionDocument>;
   suspend(ref: string, body?: { force?: boolean }, options?: WaitOptions): Promise<SessionOutcome>;
   archive(ref: string, options?: CallOptions): Promise<SessionDocument>;
   /** 0: never suspended by itself. */
@@ -121,6 +124,13 @@ export function createSessionCalls(transport: Transport): SessionCalls {
     // A second one would be refused as late, although the first is what counts.
     answer: (ref, cardId, body, options) =>
       act(ref, `cards/${segment(cardId)}/answer`, { body, options }),
+    changeHarness: (ref, body, options = {}) =>
+      transport.json({
+        method: 'PUT',
+        path: sessionPath(ref, '/harness'),
+        body,
+        signal: options.signal,
+      }),
     permissions: (ref, body, options = {}) =>
       transport.json({
         method: 'PUT',

@@ -197,7 +197,12 @@ describe('GET /api/sessions/{ref}/decisions [A3]', () => {
     const { id } = await create('decided');
     // Ten turns: their order is that of their numbers, not of the letters of their runs.
     for (let turn = 2; turn <= 10; turn += 1)
-      await call(stack, 'POST /api/sessions/decided/send?wait=20', { body: { message: 'more' } });
+      await call(stack, 'POST /api/sessions/decided/send', {
+        body: { message: 'more', mode: 'queue' },
+      });
+    const turns = async () =>
+      (await call<SessionDocument>(stack, 'GET /api/sessions/decided')).body.turns;
+    await eventually(async () => (await turns())[9]?.finished_at, { withinMs: 100_000 });
     await decide(id, 10, 'f');
     await decide(id, 2, 'c');
     await decide(id, 2, 'd', 'deny');
@@ -229,7 +234,7 @@ describe('GET /api/sessions/{ref}/decisions [A3]', () => {
       decided_by: 'mode',
       decided_at: expect.stringMatching(/Z$/),
     });
-  }, 60_000);
+  }, 120_000);
 
   it('of one turn, also page by page; a turn without a call has none', async () => {
     const first = (await decisions('?turn=2&limit=1')).body;

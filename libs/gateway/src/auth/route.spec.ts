@@ -42,6 +42,7 @@ const EXPECTED: Record<string, string> = {
   'DELETE /api/sessions/:ref/queue/:message_id': 'write',
   'POST /api/sessions/:ref/cards/:card_id/answer': 'write',
   'PUT /api/sessions/:ref/permissions': 'write',
+  'PUT /api/sessions/:ref/harness': 'write',
   'POST /api/sessions/:ref/suspend': 'write',
   'POST /api/sessions/:ref/interrupt': 'write',
   'POST /api/sessions/:ref/retry': 'write',
@@ -76,6 +77,12 @@ const EXPECTED: Record<string, string> = {
   'GET /api/audit': 'read',
   'GET /api/audit/verify': 'read',
   'GET /api/audit/replay': 'read',
+  'POST /api/webhooks': 'write',
+  'GET /api/webhooks': 'read',
+  'GET /api/webhooks/:name': 'read',
+  'DELETE /api/webhooks/:name': 'write',
+  'POST /api/webhooks/:name/test': 'write',
+  'POST /api/webhooks/:name/redeliver': 'write',
 };
 
 describe('routes', () => {

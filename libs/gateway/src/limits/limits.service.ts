@@ -173,6 +173,9 @@ function builtIn(): Limit[] {
     of('exec_seconds', contract.EXEC_SECONDS_MAX, 'seconds', 'The longest exec.'),
     of('exec_output_bytes', contract.EXEC_OUTPUT_BYTES_MAX, 'bytes', 'Each of stdout and stderr.'),
     of('exec_stdin_bytes', contract.EXEC_STDIN_BYTES_MAX, 'bytes', 'Input of an exec.'),
+    of('webhooks', contract.WEBHOOKS_PER_OWNER_MAX, 'webhooks', 'Of one owner.'),
+    of('webhook_waiting', contract.WEBHOOK_WAITING_MAX, 'deliveries', 'Waiting for one webhook.'),
+    of('webhook_delivery_days', contract.WEBHOOK_DELIVERY_DAYS, 'days', 'Deliveries are kept.'),
     of('idempotency_key_days', contract.IDEMPOTENCY_KEY_DAYS, 'days', 'Keys are remembered.'),
   ];
 }

@@ -281,6 +281,31 @@ describe('other calls', () => {
     expect((await create('new-name')).status).toBe(201);
   });
 
+  it('another harness or model is shown, and is one that may run there [H3]', async () => {
+    const put = (ref: string, body: object, options: CallOptions = {}) =>
+      call<SessionDocument & Problem>(stack, `PUT /api/sessions/${ref}/harness`, {
+        body,
+        ...options,
+      });
+    await create('changed', { model: 'm1' }, '?wait=20');
+    expect((await put('changed', { harness: 'pi' })).body).toMatchObject({
+      harness: 'pi',
+      model: null,
+    });
+    expect((await put('changed', { model: 'm2' })).body).toMatchObject({
+      harness: 'pi',
+      model: 'm2',
+    });
+    const unknown = await put('changed', { harness: 'nobody' });
+    expect({ status: unknown.status, hint: unknown.body.hint }).toEqual({
+      status: 400,
+      hint: 'Use one of: claude-code, codex, pi.',
+    });
+    expect((await put('changed', {})).status).toBe(400);
+    expect((await put('changed', { harness: 'codex' }, { token: other })).status).toBe(404);
+    expect((await get('changed')).harness).toBe('pi');
+  });
+
   it('delete removes it from every answer', async () => {
     await create('gone', { message: 'x' }, '?wait=20');
     expect((await call(stack, 'DELETE /api/sessions/gone')).status).toBe(204);

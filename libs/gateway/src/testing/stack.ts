@@ -31,6 +31,7 @@ export const TEST_SETTINGS: GatewaySettings = {
   turnMinutes: 60,
   sandboxTtlMinutes: 480,
   maxActiveSessions: 20,
+  webhookPrivate: 'false',
   harnesses: ['claude-code', 'codex', 'pi', 'fake'].map((name) => ({
     name,
     version: name === 'fake' ? null : '1.0.0',

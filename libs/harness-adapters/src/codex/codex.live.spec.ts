@@ -17,6 +17,7 @@ const over = (status: string): string => note('turn/completed', { turn: { id: 'U
 const STARTED = [
   line({ id: 2, result: { thread: { id: 'T' } } }),
   line({ id: 3, result: { turn: { id: 'U' } } }),
+  note('turn/started', { turn: { id: 'U' } }),
   message('msg-00000001'),
 ];
 const asksLeave = line({

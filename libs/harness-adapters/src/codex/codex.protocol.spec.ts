@@ -44,12 +44,15 @@ describe('Codex protocol', () => {
     expect(resumed.result?.usage.input_tokens).toBe(10);
   });
 
-  it('interrupts as soon as it knows the turn', () => {
+  it('interrupts as soon as the turn runs: before, Codex refuses it', () => {
+    const runs = note('turn/started', { turn: { id: 'U' } });
     const early = new CodexProtocol(recordedTurn(1));
     expect(early.interrupt()).toEqual([]);
-    expect(readTurn(early, [thread, turnStarted]).keys).toEqual(['turn', 'interrupt']);
+    expect(readTurn(early, [thread, turnStarted]).keys).toEqual(['turn']);
+    expect(early.interrupt()).toEqual([]);
+    expect(readTurn(early, [runs]).keys).toEqual(['interrupt']);
     const later = new CodexProtocol(recordedTurn(1));
-    readTurn(later, [thread, turnStarted]);
+    readTurn(later, [thread, turnStarted, runs]);
     expect(later.interrupt().map(({ key }) => key)).toEqual(['interrupt']);
     const refused = line({ id: 4, error: { message: 'no active turn' } });
     expect(readTurn(later, [refused]).events).toEqual([]);

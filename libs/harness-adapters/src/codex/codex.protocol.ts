@@ -50,6 +50,7 @@ export class CodexProtocol implements TurnProtocol {
   #before: Json | null = null;
   #newest: Json = {};
   #resetsAt: number | undefined;
+  #isRunning = false;
   #isDelivered = false;
   #isStopped = false;
   #isInterrupted = false;
@@ -126,9 +127,8 @@ export class CodexProtocol implements TurnProtocol {
 
   #stop(): ProtocolInput[] {
     this.#isStopped = true;
-    return this.#turnId === ''
-      ? []
-      : [request('interrupt', INTERRUPT, 'turn/interrupt', this.#ids())];
+    if (!this.#isRunning) return [];
+    return [request('interrupt', INTERRUPT, 'turn/interrupt', this.#ids())];
   }
 
   #stopOutcome(): 'cancelled' | 'deferred' {
@@ -177,7 +177,6 @@ export class CodexProtocol implements TurnProtocol {
     }
     if (id === TURN) {
       this.#turnId = textAt(objectAt(result, 'turn'), 'id');
-      return { events: [], inputs: this.#isStopped ? this.#stop() : [] };
     }
     return NOTHING;
   }
@@ -193,6 +192,10 @@ export class CodexProtocol implements TurnProtocol {
   #notification(method: string, params: Json, emittedAt: number): ProtocolStep {
     const item = objectAt(params, 'item');
     switch (method) {
+      case 'turn/started':
+        // Only now: an interrupt that comes earlier is refused.
+        this.#isRunning = true;
+        return { events: [], inputs: this.#isStopped ? this.#stop() : [] };
       case 'item/started':
         if (item['type'] === 'userMessage') return this.#delivered(textAt(item, 'clientId'));
         this.#tools.started(item);

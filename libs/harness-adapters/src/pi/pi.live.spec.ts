@@ -15,7 +15,11 @@ const message = (text: string): string =>
   line({ type: 'message_start', message: { role: 'user', content: [{ type: 'text', text }] } });
 const said = line({ type: 'message_end', message: { role: 'assistant', stopReason: 'stop' } });
 const settled = (aborted = false): string => line({ type: 'agent_settled', aborted });
-const STARTED = [response('prompt', 'prompt', { disposition: 'started' }), message('the prompt')];
+const STARTED = [
+  response('prompt', 'prompt', { disposition: 'started' }),
+  line({ type: 'agent_start' }),
+  message('the prompt'),
+];
 const dialog = (ask: object): string =>
   line({
     type: 'extension_ui_request',
@@ -121,6 +125,12 @@ describe('messages to pi at work', () => {
     const end = readTurn(protocol, [cleared('withdraw:s', 'one'), settled(true)]);
     expect(end.events.map(({ type }) => type)).toEqual(['returned', 'returned', 'ended']);
     expect(end.result?.outcome).toBe('cancelled');
+  });
+
+  it('are no matter when it is interrupted early: what aborts it waits until it runs [M8]', () => {
+    const protocol = new PiProtocol(recordedTurn(1));
+    expect(protocol.interrupt().map(({ key }) => key)).toEqual(['clear']);
+    expect(readTurn(protocol, STARTED).keys).toEqual(['abort']);
   });
 
   it('that an earlier service wrote count, also when the stop is told first [M6]', () => {

@@ -44,6 +44,7 @@ export class PiProtocol implements TurnProtocol {
   #isPromptTaken = false;
   #isStopped = false;
   #isAborted = false;
+  #isRunning = false;
   #isInterrupted = false;
   /** pi said that the turn is over; `ended` waits until every message is settled. */
   #result: TurnResult | null = null;
@@ -118,6 +119,9 @@ export class PiProtocol implements TurnProtocol {
     switch (json['type']) {
       case 'response':
         return this.#response(json);
+      case 'agent_start':
+        this.#isRunning = true;
+        return NOTHING;
       case 'message_update':
         return this.#update(objectAt(json, 'assistantMessageEvent'));
       case 'message_start':
@@ -152,9 +156,13 @@ export class PiProtocol implements TurnProtocol {
     return [...this.#steers.stop(), ...this.#abort()];
   }
 
-  /** `abort` puts what is in the queue into the conversation: it waits until that is back. */
+  /**
+   * `abort` puts what is in the queue into the conversation: it waits until that is back. And it
+   * does nothing before the turn runs.
+   */
   #abort(): ProtocolInput[] {
-    if (!this.#isStopped || this.#isAborted || this.#steers.isWriting) return [];
+    const isDue = this.#isStopped && this.#isRunning && !this.#steers.isWriting;
+    if (!isDue || this.#isAborted) return [];
     this.#isAborted = true;
     return [{ key: 'abort', line: JSON.stringify({ id: 'abort', type: 'abort' }) }];
   }

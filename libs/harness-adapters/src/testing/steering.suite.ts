@@ -7,6 +7,7 @@ import {
   HELD,
   TURNS_MILLISECONDS_MAX,
   isHeld,
+  isThere,
   occurrences,
   release,
   settled,
@@ -41,6 +42,20 @@ export function describeSteering(bench: () => HarnessBench, has: HarnessCapabili
       expect(returned).toBeGreaterThan(0);
     },
     LATE_TURNS_MILLISECONDS_MAX,
+  );
+
+  it(
+    'is interrupted before it has begun: no tool runs [M8]',
+    async () => {
+      const { home, spec, start } = bench();
+      const prompt = '[[ wait: 300 ++ run: echo one > one.txt ;; say: no ]]';
+      const process = await start(spec({ prompt }));
+      process.interrupt();
+      const turn = await process.finished;
+      expect(turn.result.outcome).toBe('cancelled');
+      expect(await isThere(home, 'one.txt')).toBe(false);
+    },
+    TURNS_MILLISECONDS_MAX,
   );
 
   it(

@@ -112,7 +112,8 @@ const windUp = (reason: string, now: string): Step[] => [
   (s) => {
     if (s.phase.state !== 'ACTIVE' || s.phase.step === 'ended') return [];
     const { turn } = s.phase;
-    return inOrder(s, always(...cancelTurn(s, reason, now)), cutTurn(turn, reason, now));
+    // The run has not said what it gave to the agent, and nobody waits for its word.
+    return inOrder(s, always(...cancelTurn(s, reason, now)), cutTurn(turn, reason, now, true));
   },
   missPending(reason, now),
   (s) =>

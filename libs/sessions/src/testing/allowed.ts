@@ -223,14 +223,11 @@ const RULES: Record<string, Row> = {
     [
       'TurnCancelRequested MessageFailed TurnFinished CheckpointMissed SandboxReleaseRequested SessionDeleted',
       'ACTIVE, requested',
+      'ACTIVE, steered',
     ],
     [
       'TurnCancelRequested TurnFinished CheckpointMissed SandboxReleaseRequested SessionDeleted',
       'ACTIVE, running',
-    ],
-    [
-      'TurnCancelRequested MessageReturned TurnFinished CheckpointMissed MessageFailed SandboxReleaseRequested SessionDeleted',
-      'ACTIVE, steered',
     ],
     [
       'TurnCancelRequested AttentionCleared TurnFinished CheckpointMissed SandboxReleaseRequested SessionDeleted',

@@ -103,7 +103,10 @@ function linesOf({ paint }: Output, item: ActivityItem): string[] {
       return [paint('warn', `retrying (${item.attempt}): ${harmless(item.reason ?? '')}${when}`)];
     }
     case 'asked':
-      return [`${paint('warn', `! ${item.kind}`)} ${text}`];
+      // A rule may have decided at once; a card says when a person is asked.
+      return item.kind === 'decision'
+        ? [paint('quiet', `asks leave: ${text}`)]
+        : [`${paint('warn', `! ${item.kind}`)} ${text}`];
     case 'ended': {
       const outcome = item.outcome ?? 'ended';
       const tone = toneOfState(outcome === 'succeeded' ? 'IDLE' : 'WARNING');

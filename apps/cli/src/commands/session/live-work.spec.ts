@@ -219,6 +219,19 @@ describe('session permissions', () => {
   });
 });
 
+describe('session harness', () => {
+  it('changes what is named, and something', async () => {
+    const routes = { 'PUT /api/sessions/s/harness': session({ model: 'opus' }) };
+    const ran = await run(['session', 'harness', 's', '--model', 'opus'], routes, { tty: true });
+    expect(ran.out).toBe(
+      'csv-fix (ses-1a2b3c4d) runs claude-code with opus from the next turn on\n',
+    );
+    expect(body()).toEqual({ model: 'opus' });
+    expect((await run(['session', 'harness', 's'], routes)).code).toBe(2);
+    expect(server?.asked).toEqual([]);
+  });
+});
+
 describe('a tool call in a line', () => {
   it.each([
     ['Bash', '{"command":"npm test"}', '$ npm test'],

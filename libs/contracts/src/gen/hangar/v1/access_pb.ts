@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file hangar/v1/access.proto.
  */
 export const file_hangar_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("ChZoYW5nYXIvdjEvYWNjZXNzLnByb3RvEgloYW5nYXIudjEiOQoJU2VjcmV0U2V0Eg0KBW93bmVyGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHdmVyc2lvbhgDIAEoASIsCg1TZWNyZXREZWxldGVkEg0KBW93bmVyGAEgASgJEgwKBG5hbWUYAiABKAkiTgoMVG9rZW5DcmVhdGVkEhAKCHRva2VuX2lkGAEgASgJEg0KBW93bmVyGAIgASgJEg4KBnNjb3BlcxgDIAMoCRINCgVsYWJlbBgEIAEoCSIvCgxUb2tlblJldm9rZWQSEAoIdG9rZW5faWQYASABKAkSDQoFb3duZXIYAiABKAliBnByb3RvMw");
+  fileDesc("ChZoYW5nYXIvdjEvYWNjZXNzLnByb3RvEgloYW5nYXIudjEiOQoJU2VjcmV0U2V0Eg0KBW93bmVyGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHdmVyc2lvbhgDIAEoASIsCg1TZWNyZXREZWxldGVkEg0KBW93bmVyGAEgASgJEgwKBG5hbWUYAiABKAkiTgoMVG9rZW5DcmVhdGVkEhAKCHRva2VuX2lkGAEgASgJEg0KBW93bmVyGAIgASgJEg4KBnNjb3BlcxgDIAMoCRINCgVsYWJlbBgEIAEoCSIvCgxUb2tlblJldm9rZWQSEAoIdG9rZW5faWQYASABKAkSDQoFb3duZXIYAiABKAkiSwoOV2ViaG9va0NyZWF0ZWQSDQoFb3duZXIYASABKAkSDAoEbmFtZRgCIAEoCRIMCgRob3N0GAMgASgJEg4KBmV2ZW50cxgEIAMoCSItCg5XZWJob29rRGVsZXRlZBINCgVvd25lchgBIAEoCRIMCgRuYW1lGAIgASgJYgZwcm90bzM");
 
 /**
  * @generated from message hangar.v1.SecretSet
@@ -116,4 +116,60 @@ export type TokenRevoked = Message<"hangar.v1.TokenRevoked"> & {
  */
 export const TokenRevokedSchema: GenMessage<TokenRevoked> = /*@__PURE__*/
   messageDesc(file_hangar_v1_access, 3);
+
+/**
+ * Of the address only the host: a path or a query may be a secret.
+ *
+ * @generated from message hangar.v1.WebhookCreated
+ */
+export type WebhookCreated = Message<"hangar.v1.WebhookCreated"> & {
+  /**
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string host = 3;
+   */
+  host: string;
+
+  /**
+   * @generated from field: repeated string events = 4;
+   */
+  events: string[];
+};
+
+/**
+ * Describes the message hangar.v1.WebhookCreated.
+ * Use `create(WebhookCreatedSchema)` to create a new message.
+ */
+export const WebhookCreatedSchema: GenMessage<WebhookCreated> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_access, 4);
+
+/**
+ * @generated from message hangar.v1.WebhookDeleted
+ */
+export type WebhookDeleted = Message<"hangar.v1.WebhookDeleted"> & {
+  /**
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message hangar.v1.WebhookDeleted.
+ * Use `create(WebhookDeletedSchema)` to create a new message.
+ */
+export const WebhookDeletedSchema: GenMessage<WebhookDeleted> = /*@__PURE__*/
+  messageDesc(file_hangar_v1_access, 5);
 
