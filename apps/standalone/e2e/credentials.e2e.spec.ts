@@ -221,7 +221,9 @@ describe(`credentials that outlive idleness and rotate (${SHAPE})`, () => {
     const sandbox = `sbx-${session.id.slice('ses-'.length)}-1`;
     writeFileSync(join(system.sandboxDirectory(sandbox), 'disk/workspace/app/go.txt'), 'go\n');
     const asking = join(system.sandboxDirectory(sandbox), 'socket');
-    await until('git asks', async () => readdirSync(asking).some((name) => /^reply/.test(name)));
+    await until('git asks', async () =>
+      readdirSync(asking).some((name) => name.startsWith('reply')),
+    );
     await system.up();
     client = system.client();
     const end = await sessionWhere(client, 'away', (s) => s.turns[0]?.outcome != null);
