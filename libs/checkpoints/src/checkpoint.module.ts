@@ -24,6 +24,7 @@ import { checkpointPolicy } from './checkpoint.policy.ts';
 import { DELETE, RESTORE, TAKE, createCheckpoints } from './checkpoint.service.ts';
 import { createCheckpointStore } from './checkpoint.store.ts';
 import { createCheckpointWorker, type CheckpointCaps } from './checkpoint.worker.ts';
+import { createResidentTools, type ResidentTools } from './resident-tool.ts';
 import { sessionCaps } from './session-caps.ts';
 
 export interface CheckpointsOptions {
@@ -45,10 +46,12 @@ interface Part {
 
 class CheckpointsRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #options: CheckpointsOptions;
+  readonly #tools: ResidentTools;
   readonly #parts: Part[] = [];
 
   constructor(options: CheckpointsOptions) {
     this.#options = options;
+    this.#tools = createResidentTools(options.io);
   }
 
   onApplicationBootstrap(): void {
@@ -62,6 +65,7 @@ class CheckpointsRuntime implements OnApplicationBootstrap, OnApplicationShutdow
       ...this.#options,
       checkpoints,
       store,
+      tools: this.#tools,
       now,
       caps: (sessionId) => sessionCaps(events, this.#options.caps, sessionId),
     });
@@ -111,6 +115,7 @@ class CheckpointsRuntime implements OnApplicationBootstrap, OnApplicationShutdow
 
   async onApplicationShutdown(): Promise<void> {
     for (const part of this.#parts.toReversed()) await part.stop();
+    await this.#tools.close();
   }
 }
 

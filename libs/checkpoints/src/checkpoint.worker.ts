@@ -12,6 +12,7 @@ import type { Checkpoints } from './checkpoint.service.ts';
 import type { CheckpointStore } from './checkpoint.store.ts';
 import type { CheckpointRequest } from './checkpoint.ts';
 import { checkPart, readMeta } from './part-check.ts';
+import type { ResidentTools } from './resident-tool.ts';
 import { SandboxGone, ToolRefusal, callTool, refOf } from './sandbox-tool.ts';
 import {
   omissions,
@@ -31,6 +32,7 @@ export interface WorkerOptions {
   checkpoints: Checkpoints;
   store: CheckpointStore;
   io: SandboxIo;
+  tools: ResidentTools;
   /** Where a harness keeps its conversation, relative to HOME [C7]. */
   conversationDirectories(harness: string): readonly string[];
   /** Of the session's environment, or the settings'. */
@@ -129,18 +131,13 @@ async function capture(
   request: CheckpointRequest,
   signal: AbortSignal,
 ): Promise<{ type: 'MarkTaken' | 'MarkSkipped'; data: object }> {
-  const { io, store } = options;
+  const { io, store, tools } = options;
   const { session_id, checkpoint_id, place } = request;
   const [bases, caps] = await Promise.all([store.bases(session_id), options.caps(session_id)]);
   const out = `${place.home}/.hangar/checkpoints/${checkpoint_id}`;
   const knownBase = bases.flatMap((b) => b.prerequisites);
-  const answer = await callTool(
-    io,
-    place,
-    'capture',
-    captureRequest(options, request, { out, caps, knownBase }),
-    { timeoutMs: TOOL_MS_MAX, signal },
-  );
+  const asked = captureRequest(options, request, { out, caps, knownBase });
+  const answer = await tools.capture(place, asked, { timeoutMs: TOOL_MS_MAX, signal });
   const report = readCaptureReport(answer, {
     unlessFingerprint: request.unless_fingerprint,
     cappedBytesMax: Math.max(caps.partBytesMax, caps.untrackedBytesMax),

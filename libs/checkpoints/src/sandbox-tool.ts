@@ -3,11 +3,11 @@ import type { SandboxPlace } from '@hangar/contracts';
 import type { SandboxIo, SandboxRef } from '@hangar/sandbox-drivers';
 
 /** The report of one call; a sandbox that sends more is not telling about a checkpoint. */
-const REPORT_BYTES_MAX = 32 * 1024 * 1024;
+export const REPORT_BYTES_MAX = 32 * 1024 * 1024;
 const STDERR_BYTES_MAX = 16 * 1024;
-const TOOL = 'hangar-checkpoint.mjs';
+export const TOOL = 'hangar-checkpoint.mjs';
 /** Tens of thousands of paths live until the end: collecting them again and again is for nothing. */
-const NODE_FLAGS = ['--max-semi-space-size=32'];
+export const NODE_FLAGS = ['--max-semi-space-size=32'];
 
 /** The tool said no, with a code of its own; trying again gives the same. */
 export class ToolRefusal extends Error {
@@ -26,6 +26,11 @@ export const refOf = (place: SandboxPlace): SandboxRef => ({
   instance: place.instance,
 });
 
+export interface CallOptions {
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
 /**
  * One call of the checkpoint tool inside the sandbox: a request in, a report out. The report is
  * what some process there printed: check it before it is used (tool-reports.ts).
@@ -35,7 +40,7 @@ export async function callTool(
   place: SandboxPlace,
   verb: 'capture' | 'restore' | 'fingerprint' | 'changes',
   request: object,
-  options: { timeoutMs: number; signal: AbortSignal },
+  options: CallOptions,
 ): Promise<object> {
   const stream = await io.exec(refOf(place), {
     argv: [place.node, ...NODE_FLAGS, `${place.tools}/${TOOL}`, verb],
@@ -78,6 +83,11 @@ function parseReport(
     const how = exit.kind === 'exited' ? `exit code ${exit.code}` : exit.kind;
     throw new HangarError('unavailable', `${verb} gave no report (${how}): ${err.trim()}`);
   }
+  return checkReport(report, verb);
+}
+
+/** Throws the refusal that the answer is, if it is one. */
+export function checkReport(report: unknown, verb: string): object {
   const failure = (report as { error?: { code?: unknown; message?: unknown } } | null)?.error;
   if (failure) {
     const { code, message } = failure;

@@ -1,6 +1,7 @@
 /** The checkpoint worker with a scripted tool in a fake sandbox, and log and blobs in memory. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { Readable } from 'node:stream';
 import type pg from 'pg';
 import type { BlobStore } from '@hangar/blob-stores';
 import { createMemoryBlobStore } from '@hangar/blob-stores/memory';
@@ -18,6 +19,7 @@ import { Vault } from '@hangar/service-kit';
 import type { CheckpointCommand } from '../checkpoint.decider.ts';
 import { createCheckpoints, type Checkpoints } from '../checkpoint.service.ts';
 import { createCheckpointStore, type CheckpointStore } from '../checkpoint.store.ts';
+import { createResidentTools } from '../resident-tool.ts';
 import { createCheckpointWorker, type CheckpointWorker } from '../checkpoint.worker.ts';
 import type { CheckpointRequest } from '../checkpoint.ts';
 import { CHECKPOINT, SESSION, partOf } from './parts.ts';
@@ -154,7 +156,11 @@ const inOrder = (io: SandboxIo): SandboxIo => ({
 
 export async function createWorkerBench(): Promise<WorkerBench> {
   const tool: WorkerBench['tool'] = { play: async (asked) => capture(asked), verbs: [] };
-  const driver = createFakeDriver({ exec: (exec) => playTool(tool, exec) });
+  const driver = createFakeDriver({
+    exec: (exec) => playTool(tool, exec),
+    // As where it cannot stay: every call is one of its own.
+    converse: () => Readable.from([]),
+  });
   const place = await createSandbox(driver);
   const log = createMemoryLog();
   const events = log.store({ owns: ['checkpoint'], validate: validateEvent });
@@ -167,6 +173,7 @@ export async function createWorkerBench(): Promise<WorkerBench> {
     checkpoints,
     store,
     io,
+    tools: createResidentTools(io),
     conversationDirectories: () => ['.fake-harness/sessions'],
     caps: async () => ({ partBytesMax: 1_000_000, untrackedBytesMax: 1_000_000 }),
     now: () => new Date(NOW),

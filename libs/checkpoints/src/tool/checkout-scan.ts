@@ -128,7 +128,17 @@ const joined = (parts: readonly Beside[]): Beside => ({
 
 const isInside = (work: string): boolean => toFs(work) === process.cwd();
 
+/** Of the last table: where another capture follows in this process, the paths are mostly the same. */
+let last: { table: IndexTable; directories: Directories } | null = null;
+
 function directoriesOf(table: IndexTable): Directories {
+  if (last === null || !table.isLike(last.table)) {
+    last = { table, directories: findDirectories(table) };
+  }
+  return last.directories;
+}
+
+function findDirectories(table: IndexTable): Directories {
   const numbers = new Map<string, number>();
   const paths: string[] = [];
   const names: number[] = [];
@@ -143,14 +153,14 @@ function directoriesOf(table: IndexTable): Directories {
   numberOf('');
   const ofEntry = new Uint32Array(table.count);
   const parent = parentsInOrder();
-  let last = '';
+  let before = '';
   for (let number = 0; number < table.count; number++) {
     const path = table.path(number);
     const directory = numberOf(parent(path));
     ofEntry[number] = directory;
     // The stages of a conflict share one name.
-    if (path !== last) names[directory]! += 1;
-    last = path;
+    if (path !== before) names[directory]! += 1;
+    before = path;
   }
   return { paths, ofEntry, names: Uint32Array.from(names) };
 }

@@ -167,8 +167,14 @@ export class IndexTable {
     };
   }
 
+  #withoutStat: Uint8Array | undefined;
+
   /** The entries' bytes with what git caches of the disk left out: modes, ids, flags and paths. */
   withoutStat(): Uint8Array {
+    return (this.#withoutStat ??= this.#clearStat());
+  }
+
+  #clearStat(): Uint8Array {
     const copy = new Uint8Array(this.bytes.subarray(HEADER_BYTES, this.end));
     // Entries are aligned to eight bytes.
     const words = new Uint32Array(copy.buffer, 0, copy.length >> 2);
@@ -185,6 +191,8 @@ export class IndexTable {
   isLike(other: IndexTable): boolean {
     if (other === this) return true;
     if (other.count !== this.count) return false;
+    // Mostly nothing but what git caches has changed.
+    if (Buffer.compare(this.withoutStat(), other.withoutStat()) === 0) return true;
     for (let number = 0; number < this.count; number++) {
       if (this.path(number) !== other.path(number)) return false;
     }

@@ -1,15 +1,11 @@
 #!/usr/bin/env node
-import { capture } from './capture.ts';
-import { changes, fingerprint } from './changes-live.ts';
 import type { ErrorReport } from './contract.ts';
-import { readRequest } from './requests.ts';
-import { restore } from './restore.ts';
+import { REQUEST_BYTES_MAX } from './requests.ts';
+import { serve } from './serve.ts';
 import { ToolError } from './tool-error.ts';
+import { runVerb } from './verbs.ts';
 
 /** The command line of hangar-checkpoint: request on stdin, report on stdout (contract.ts). */
-
-/** A request is a few KB; meta.json inside a restore request may list many parts and paths. */
-const REQUEST_BYTES_MAX = 64 * 1024 * 1024;
 
 async function readStdin(): Promise<unknown> {
   const chunks: Buffer[] = [];
@@ -27,41 +23,23 @@ async function readStdin(): Promise<unknown> {
   }
 }
 
-/** From inside, every path is shorter, and the kernel has less to look up for each file. */
-function inside<T extends { work: string }>(request: T): T {
+async function runOnce(verb: string | undefined): Promise<void> {
   try {
-    process.chdir(request.work);
-  } catch {
-    // What is the matter with it shows when it is read.
-  }
-  return request;
-}
-
-async function run(command: string | undefined): Promise<unknown> {
-  const body = command === undefined ? {} : await readStdin();
-  switch (command) {
-    case 'capture':
-      return capture(inside(readRequest('capture', body)));
-    case 'restore':
-      return restore(readRequest('restore', body));
-    case 'fingerprint':
-      return fingerprint(inside(readRequest('fingerprint', body)));
-    case 'changes':
-      return changes(inside(readRequest('changes', body)));
-    default:
-      throw new ToolError(
-        'invalid',
-        'usage: hangar-checkpoint capture|restore|fingerprint|changes',
-      );
+    const body = verb === undefined ? {} : await readStdin();
+    process.stdout.write(`${JSON.stringify(await runVerb(verb, body))}\n`);
+  } catch (error) {
+    const code = error instanceof ToolError ? error.code : 'internal';
+    const message = error instanceof Error ? error.message : String(error);
+    const report: ErrorReport = { error: { code, message } };
+    process.stdout.write(`${JSON.stringify(report)}\n`);
+    process.exitCode = 1;
   }
 }
 
-try {
-  process.stdout.write(`${JSON.stringify(await run(process.argv[2]))}\n`);
-} catch (error) {
-  const code = error instanceof ToolError ? error.code : 'internal';
-  const message = error instanceof Error ? error.message : String(error);
-  const report: ErrorReport = { error: { code, message } };
-  process.stdout.write(`${JSON.stringify(report)}\n`);
-  process.exitCode = 1;
+const verb = process.argv[2];
+if (verb === 'serve') {
+  await serve(runVerb, process.stdin, process.stdout);
+  // What a failed request left under way ends with it.
+  process.exit();
 }
+await runOnce(verb);

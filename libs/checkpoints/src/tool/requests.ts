@@ -6,6 +6,9 @@ import type {
 } from './contract.ts';
 import { ToolError } from './tool-error.ts';
 
+/** A request is a few KB; meta.json inside a restore request may list many parts and paths. */
+export const REQUEST_BYTES_MAX = 64 * 1024 * 1024;
+
 /** The requests by sub-command, checked for the shapes the tool relies on. */
 export interface Requests {
   capture: CaptureRequest;

@@ -40,6 +40,14 @@ export interface FakeExecResult {
 export interface FakeDriverOptions {
   /** Plays every command; without it each one succeeds and prints nothing. */
   exec?: (exec: FakeExec) => FakeExecResult | Promise<FakeExecResult>;
+  /**
+   * Plays a command that talks while its stdin is open: what it yields is its stdout, and it exits
+   * with 0 at the end, with 1 when it throws. Null leaves the command to `exec`.
+   */
+  converse?: (
+    exec: Omit<FakeExec, 'stdin'>,
+    stdin: Readable,
+  ) => AsyncIterable<string | Uint8Array> | null;
   /** Plays every run; without it each one succeeds at once. */
   run?: (run: FakeRun, ref: SandboxRef) => void;
 }
@@ -221,14 +229,22 @@ const playExec = async (
   execs: FakeExec[],
 ): Promise<ExecStream> => {
   const { argv, cwd, envVars, stdin, quiet } = request;
-  const exec: FakeExec = {
+  const about = {
     ref: sandbox.ref,
     argv,
     cwd,
     envVars: { ...sandbox.spec.envVars, ...envVars },
-    stdin: stdin instanceof Readable ? await buffer(stdin) : Buffer.from(stdin ?? []),
     quiet: quiet === true,
     files: sandbox.files,
+  };
+  const talk = stdin instanceof Readable ? options.converse?.(about, stdin) : null;
+  if (talk) {
+    execs.push({ ...about, stdin: Buffer.alloc(0) });
+    return playTalk(sandbox, request, talk);
+  }
+  const exec: FakeExec = {
+    ...about,
+    stdin: stdin instanceof Readable ? await buffer(stdin) : Buffer.from(stdin ?? []),
   };
   execs.push(exec);
   const killed = Promise.withResolvers<FakeExecResult>();
@@ -251,6 +267,39 @@ const playExec = async (
     exit: result.then(({ exit }) => exit ?? { kind: 'exited', code: 0 }),
     kill,
   };
+};
+
+const playTalk = (
+  sandbox: FakeSandbox,
+  request: ExecRequest,
+  talk: AsyncIterable<string | Uint8Array>,
+): ExecStream => {
+  const stdout = new PassThrough();
+  const stderr = new PassThrough();
+  const exit = Promise.withResolvers<ExitStatus>();
+  const end = (status: ExitStatus): void => {
+    stdout.end();
+    stderr.end();
+    exit.resolve(status);
+  };
+  const say = async (): Promise<void> => {
+    for await (const chunk of talk) {
+      // What is killed prints nothing more.
+      if (stdout.writableEnded) return;
+      stdout.write(chunk);
+    }
+  };
+  void say().then(
+    () => end({ kind: 'exited', code: 0 }),
+    () => end({ kind: 'exited', code: 1 }),
+  );
+  const kill: ExecStream['kill'] = (signal = 'SIGTERM') => {
+    end({ kind: 'signalled', signal });
+    return Promise.resolve();
+  };
+  request.signal?.addEventListener('abort', () => void kill('SIGKILL'));
+  sandbox.ends.add(() => end({ kind: 'sandbox_gone' }));
+  return { stdout, stderr, exit: exit.promise, kill };
 };
 
 const gone = (): RunFollow => ({
