@@ -39,6 +39,8 @@ const KEYS = {
 };
 const HARNESSES =
   SHAPE === 'apart' ? (['codex'] as const) : (['claude-code', 'codex', 'pi'] as const);
+/** Of hangar's own environment. */
+const MACHINE_KEY = `sk-${CANARY}-machine`;
 /** A token of the command is good for this long, by the clock of this machine. */
 const TOKEN_SECONDS = 1;
 /** Held in a tool call until the test lets it go on. */
@@ -69,7 +71,13 @@ describe(`credentials that outlive idleness and rotate (${SHAPE})`, () => {
     remote('config', 'http.receivepack', 'true');
     server = await startGitServer(root, join(git('--exec-path').trim(), 'git-http-backend'));
     chmodSync(server.certificate, 0o644);
-    system = await System.start({ envVars: { HANGAR_CREDENTIAL_COMMAND: mintingCommand(root) } });
+    system = await System.start({
+      envVars: {
+        HANGAR_CREDENTIAL_COMMAND: mintingCommand(root),
+        ANTHROPIC_API_KEY: MACHINE_KEY,
+        OPENAI_API_KEY: MACHINE_KEY,
+      },
+    });
     client = system.client();
     watch = watchArguments(CANARY);
     await client.environments.apply('default', recipe('GIT_TOKEN'));
@@ -282,6 +290,20 @@ describe(`credentials that outlive idleness and rotate (${SHAPE})`, () => {
     });
   });
 
+  it("the machine's key is asked for, and is no variable of any process in a sandbox [X9]", async () => {
+    const [harness] = HARNESSES;
+    await client.environments.apply('machine', recipe('GIT_TOKEN'));
+    await create('machine', { environment: 'machine', harness, model: MODEL[harness] });
+    await client.sessions.send('machine', { message: `[[ ${held('machine')} ;; say: done ]]` });
+    await isThere('machine', 'held-machine.txt');
+    expect(work.model.requests().at(-1)?.key).toBe(MACHINE_KEY);
+    expect(environments(CANARY)).toEqual([]);
+    expect(environments('ANTHROPIC_BASE_URL')).not.toEqual([]);
+    await shell(client, 'machine', 'echo >go-machine.txt');
+    const end = await sessionWhere(client, 'machine', (s) => s.turns[0]?.outcome != null);
+    expect(end.turns[0]).toMatchObject({ outcome: 'succeeded', summary: 'done' });
+  });
+
   it('no token is in a file, an argument, a checkpoint, the log or what hangar prints', async () => {
     await client.checkpoints.take('git', { waitSeconds: WAIT_SECONDS });
     const { id, checkpoints } = await client.sessions.get('git');
@@ -355,9 +377,12 @@ function filesWith(directory: string, text: string): string[] {
   }
 }
 
-/** Processes of this machine with the text in their environment. */
+/** Processes of sandboxes on this machine with the text in their environment. */
 function environments(text: string): string[] {
-  return pids().filter((pid) => readProc(pid, 'environ').includes(text));
+  return pids().filter((pid) => {
+    const variables = readProc(pid, 'environ');
+    return variables.includes('HANGAR_SANDBOX=') && variables.includes(text);
+  });
 }
 
 interface ArgumentWatch {

@@ -3,10 +3,10 @@ import { createMemoryLog } from '@hangar/messaging/memory';
 import { runVariables } from './run-variables.ts';
 
 const meta = { actor: 'owner:ada', cause: null, correlation: 'test' };
+const own = { ANTHROPIC_BASE_URL: 'http://127.0.0.1:1', MODE: 'machine' };
 const hostVariables = {
   ANTHROPIC_API_KEY: 'key-of-the-machine',
-  ANTHROPIC_BASE_URL: 'http://127.0.0.1:1',
-  MODE: 'machine',
+  ...own,
 };
 
 async function variables(recipe: object | null, secrets: Record<string, string> = {}) {
@@ -33,7 +33,7 @@ describe("a run's variables", () => {
       { env: { MODE: 'recipe', CI: '1' }, secrets: ['CI'] },
       { CI: 'secret' },
     );
-    expect(envVars).toEqual({ ...hostVariables, MODE: 'recipe', CI: 'secret' });
+    expect(envVars).toEqual({ ...own, MODE: 'recipe', CI: 'secret' });
     expect(asked).toEqual([['CI']]);
   });
 
@@ -59,7 +59,7 @@ describe("a run's variables", () => {
 
   it("are the machine's alone where the environment is not there", async () => {
     const { envVars, asked } = await variables(null);
-    expect(envVars).toEqual(hostVariables);
+    expect(envVars).toEqual(own);
     expect(asked).toEqual([]);
   });
 });

@@ -17,6 +17,8 @@ export interface VariableSources {
   hostVariables: Record<string, string>;
 }
 
+const isProviderKey = (name: string): boolean => PROVIDER_KEYS.some((key) => key === name);
+
 /** The machine's credentials, then the recipe's variables, then the owner's secrets. */
 export async function runVariables(
   store: EventStore,
@@ -39,5 +41,8 @@ export async function runVariables(
   const askable = PROVIDER_KEYS.filter(
     (name) => name in revealed || (name in hostVariables && !(name in (recipe?.env ?? {}))),
   );
-  return { envVars: { ...hostVariables, ...recipe?.env, ...revealed }, askable, secrets };
+  // The machine's keys are long-lived: they are asked for, and no variable of any process [X9].
+  const variables = Object.entries(hostVariables).filter(([name]) => !isProviderKey(name));
+  const envVars = { ...Object.fromEntries(variables), ...recipe?.env, ...revealed };
+  return { envVars, askable, secrets };
 }

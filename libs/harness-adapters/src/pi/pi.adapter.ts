@@ -85,12 +85,14 @@ const withoutKeys = ({ envVars, keyCommands }: TurnSpec): Record<string, string>
 
 /** `provider/model` names both; else the provider follows from the model's family and the keys. */
 function choice(turn: TurnSpec): { provider: string | null; model: string | null } {
-  const { model, envVars } = turn;
+  const { model, envVars, keyCommands } = turn;
   const slash = model?.indexOf('/') ?? -1;
   if (model !== null && slash > 0) {
     return { provider: model.slice(0, slash), model: model.slice(slash + 1) };
   }
-  const usable = PROVIDERS.filter(({ credentials }) => credentials.some((key) => envVars[key]));
+  const usable = PROVIDERS.filter(({ credentials }) =>
+    credentials.some((key) => envVars[key] || keyCommands[key]),
+  );
   const family = model !== null && /^(gpt|o\d|codex)/.test(model) ? 'openai' : null;
   const found = usable.find(({ name }) => name === family) ?? usable[0];
   // pi takes a provider only with a model; by itself it chooses by the credentials that are there.
