@@ -69,7 +69,9 @@ export function createResidentTools(io: SandboxIo, idleMs = SERVE_IDLE_MS): Resi
     },
     async close() {
       isClosed = true;
-      await Promise.all([...servers.values()].map((server) => server.end()));
+      const ended = Promise.all([...servers.values()].map((server) => server.end()));
+      // One that cannot be reached ends with its connection.
+      await Promise.race([ended, delay(KILLED_MS_MAX, undefined, { ref: false })]);
     },
   };
 }
