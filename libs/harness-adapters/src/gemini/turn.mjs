@@ -133,18 +133,54 @@ function conversationFiles() {
 }
 
 /**
- * Every resume leaves a file of the same id with nothing in it. A request that fails, and a resume
- * in the minute of the first start, empty the list of messages: a first turn that failed could
- * then not be gone on from.
+ * What Gemini CLI leaves that harms the next resume: a file of the same id with nothing in it; an
+ * empty list of messages, where a request failed or a resume came in the minute of the first
+ * start; and every tool result twice, in its call and as a message, of which it would send both.
  */
 function tidy(path) {
-  const lines = readFileSync(path, 'utf8').split('\n');
+  const text = readFileSync(path, 'utf8');
+  const lines = text.split('\n');
   const first = lines.findIndex((line) => line.startsWith('{"id":'));
   if (first < 0) return rmSync(path, { force: true });
-  const kept = lines.filter((line, index) => index < first || !isEmptying(line));
-  if (kept.length === lines.length) return;
+  const filled = lines.filter((line, index) => index < first || !isEmptying(line));
+  const kept = withoutRepeats(filled);
+  if (kept.length === lines.length && kept.every((line, index) => line === lines[index])) return;
   writeFileSync(`${path}.new`, kept.join('\n'));
   renameSync(`${path}.new`, path);
+}
+
+/**
+ * A result stands in its call (`toolCalls`), in the calls beside it, and in a message: the first
+ * of all is kept.
+ */
+function withoutRepeats(lines) {
+  let answered = new Set();
+  const isFirst = ({ functionResponse }) => {
+    if (functionResponse === undefined) return true;
+    if (answered.has(functionResponse.id)) return false;
+    return answered.add(functionResponse.id);
+  };
+  const withOwn = (call) => {
+    const own = (part) => (part.functionResponse?.id ?? call.id) === call.id && isFirst(part);
+    return Array.isArray(call.result) ? { ...call, result: call.result.filter(own) } : call;
+  };
+  const mended = (message) => {
+    if (message.toolCalls) return [{ ...message, toolCalls: message.toolCalls.map(withOwn) }];
+    if (message.type !== 'user' || !Array.isArray(message.content)) return [message];
+    const content = message.content.filter(isFirst);
+    return content.length === 0 ? [] : [{ ...message, content }];
+  };
+  return lines.flatMap((line) => {
+    const json = parse(line);
+    if (json === null) return [line];
+    const messages = json.$set?.messages;
+    // From such a line on the conversation is its list; a record of a call is written twice.
+    if (Array.isArray(messages) || json.toolCalls) answered = new Set();
+    const kept = Array.isArray(messages)
+      ? [{ ...json, $set: { ...json.$set, messages: messages.flatMap(mended) } }]
+      : mended(json);
+    return kept.map((each) => JSON.stringify(each));
+  });
 }
 
 function isEmptying(line) {
