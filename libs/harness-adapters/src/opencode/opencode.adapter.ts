@@ -64,7 +64,7 @@ function command(turn: TurnSpec): HarnessCommand {
 function configuration(turn: TurnSpec): string {
   const { provider, model } = modelChoice(turn);
   const shared = { autoupdate: false, share: 'disabled' };
-  if (provider === null) return JSON.stringify(shared);
+  if (provider === null) return JSON.stringify({ ...shared, enabled_providers: [] });
   const endpoint = ENDPOINTS[provider];
   const baseUrl = endpoint === undefined ? undefined : turn.envVars[endpoint.variable];
   const named = model === null ? {} : { model: `${provider}/${model}` };

@@ -47,11 +47,21 @@ describe('opencode protocol', () => {
     });
   });
 
-  it.each([400, 404])('takes a session that is not there for a lost one: %i', (status) => {
-    const turn = protocol({ resume: true, conversationId: ID });
+  it('sends nothing without a key: the prompt would go to a service of its own', () => {
+    const turn = readTurn(protocol({ envVars: {} }), [opened]);
+    expect(turn.keys).toEqual([]);
+    expect(turn.result).toMatchObject({ outcome: 'failed', error: { kind: 'authentication' } });
+  });
+
+  it.each([
+    [404, ID, 'conversation_lost'],
+    [500, '0e0c1d2e-3f40-4a5b-8c6d-7e8f90a1b2c3', 'conversation_lost'],
+    [500, ID, 'process'],
+  ])('reads status %i for the session %s as %s', (status, conversationId, kind) => {
+    const turn = protocol({ resume: true, conversationId });
     expect(turn.open().map((each) => JSON.parse(each.line).method)).toEqual(['GET']);
     const { result } = readTurn(turn, [response('session', status, { data: {} })]);
-    expect(result).toMatchObject({ outcome: 'failed', error: { kind: 'conversation_lost' } });
+    expect(result).toMatchObject({ outcome: 'failed', error: { kind } });
   });
 
   it('says nothing of an earlier turn that is told of again, and counts nothing of it', () => {

@@ -124,8 +124,9 @@ export class OpencodeProtocol implements TurnProtocol {
     if (isDone || key === 'abort') return NOTHING;
     const words = textAt(objectAt(body, 'data'), 'message') || JSON.stringify(json['body']);
     const message = `OpenCode refused (${key}, status ${numberAt(json, 'status')}): ${words}`;
-    // An id of another form is a bad request.
-    const isUnknown = [400, 404].includes(numberAt(json, 'status'));
+    // It fails by itself on an id of another form.
+    const isUnknown =
+      numberAt(json, 'status') === 404 || !this.#turn.conversationId?.startsWith('ses');
     const isLost = key === 'session' && this.#turn.resume && isUnknown;
     return this.#over({
       outcome: 'failed',
@@ -143,9 +144,14 @@ export class OpencodeProtocol implements TurnProtocol {
     }
     const { prompt, answered } = this.#turn;
     const { provider, model } = modelChoice(this.#turn);
-    const named = provider !== null && model !== null;
+    if (provider === null) {
+      // Otherwise the prompt goes to a service of OpenCode's own.
+      const error = { kind: 'authentication', message: 'no API key of a provider' } as const;
+      const over = this.#over({ outcome: 'failed', error });
+      return { events: [...opened, ...over.events], inputs: [] };
+    }
     const body = {
-      ...(named ? { model: { providerID: provider, modelID: model } } : {}),
+      ...(model === null ? {} : { model: { providerID: provider, modelID: model } }),
       parts: [{ type: 'text', text: answered === null ? prompt : answeredText(answered) }],
     };
     const path = `/session/${id}/prompt_async`;
@@ -189,9 +195,7 @@ export class OpencodeProtocol implements TurnProtocol {
     }
     const message = textAt(data, 'message') || textAt(error, 'name') || 'OpenCode failed';
     const status = numberAt(data, 'statusCode') || undefined;
-    this.#error ??= isWithoutKey(this.#turn)
-      ? { kind: 'authentication', message: `no credential for a model: ${message}` }
-      : turnError({ message, status });
+    this.#error ??= turnError({ message, status });
     return NOTHING;
   }
 
@@ -262,8 +266,3 @@ function input(key: string, request: Request): ProtocolInput {
 
 const events = (said: HarnessEvent[]): ProtocolStep => ({ events: said, inputs: [] });
 const only = (event: HarnessEvent): ProtocolStep => events([event]);
-
-/** Without any it knows no model at all, and says only that. */
-function isWithoutKey(turn: TurnSpec): boolean {
-  return modelChoice(turn).provider === null;
-}
