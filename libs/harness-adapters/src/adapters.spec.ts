@@ -8,6 +8,8 @@ const SECRETS = {
   ANTHROPIC_BASE_URL: 'http://broker/a',
   OPENAI_API_KEY: 'secret-o',
   OPENAI_BASE_URL: 'http://broker/o/v1',
+  GEMINI_API_KEY: 'secret-g',
+  GOOGLE_GEMINI_BASE_URL: 'http://broker/g',
 };
 const PROMPT = 'the prompt itself';
 
@@ -82,6 +84,7 @@ describe('harness adapters', () => {
   it.each([
     ['a-model', 'anthropic', 'a-model'],
     ['gpt-5.5', 'openai', 'gpt-5.5'],
+    ['gemini-2.5-pro', 'google', 'gemini-2.5-pro'],
     ['openrouter/vendor/model', 'openrouter', 'vendor/model'],
   ])('pi takes the provider for %s from its name and the keys', (model, provider, id) => {
     const { argv, files } = commandOf('pi', 1, model);
@@ -90,6 +93,52 @@ describe('harness adapters', () => {
       files.find(({ path }) => path.endsWith('models.json'))?.content ?? '',
     );
     expect(models.providers.anthropic.baseUrl).toBe('http://broker/a');
+  });
+
+  it('Gemini CLI resumes only when it should, in one process, and keeps its conversations', () => {
+    expect(commandOf('gemini', 1).argv).toContain('--session-id');
+    expect(commandOf('gemini', 2).argv).toContain('--resume');
+    const { envVars, files } = commandOf('gemini', 2);
+    expect(envVars).toMatchObject({ GEMINI_CLI_NO_RELAUNCH: 'true' });
+    const settings = JSON.parse(files[0]?.content ?? '');
+    expect(settings.general).toMatchObject({
+      maxAttempts: 5,
+      sessionRetention: { enabled: false },
+    });
+    const most = harnessAdapter('gemini').command(
+      recordedTurn(1, { envVars: { HANGAR_MODEL_RETRIES: '99' } }),
+    );
+    expect(JSON.parse(most.files[0]?.content ?? '').general.maxAttempts).toBe(10);
+  });
+
+  it.each([
+    ['a-model', 'anthropic', 'http://broker/a/v1'],
+    ['gpt-5.5', 'openai', 'http://broker/o/v1'],
+    ['gemini-2.5-pro', 'google', 'http://broker/g/v1beta'],
+  ])('OpenCode reaches the provider of %s at its endpoint', (model, provider, baseURL) => {
+    const { envVars } = commandOf('opencode', 1, model);
+    const configuration = JSON.parse(envVars['OPENCODE_CONFIG_CONTENT'] ?? '');
+    expect(configuration).toMatchObject({
+      model: `${provider}/${model}`,
+      enabled_providers: [provider],
+      provider: { [provider]: { options: { baseURL }, models: { [model]: {} } } },
+    });
+    expect(envVars['OPENCODE_CONFIG_CONTENT']).not.toContain('secret-');
+  });
+
+  it('OpenCode is asked for leave only when the turn asks leave, and a question never is', () => {
+    const permission = (asksLeave: boolean): unknown => {
+      const turn = recordedTurn(2, { asksLeave });
+      return JSON.parse(
+        harnessAdapter('opencode').command(turn).envVars['OPENCODE_PERMISSION'] ?? '',
+      );
+    };
+    expect([permission(false), permission(true)]).toEqual([
+      { '*': 'allow' },
+      { '*': 'ask', question: 'allow' },
+    ]);
+    expect(commandOf('opencode', 1).argv.at(-1)).toBe('');
+    expect(commandOf('opencode', 2).argv.at(-1)).toBe('0e0c1d2e-3f40-4a5b-8c6d-7e8f90a1b2c3');
   });
 
   it('Codex reads its key from the environment and bounds its retries', () => {

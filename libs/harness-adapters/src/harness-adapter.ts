@@ -4,7 +4,7 @@
  * A turn is one process (a run); the conversation lives in files under HOME.
  */
 
-export type HarnessName = 'claude-code' | 'codex' | 'pi' | 'fake';
+export type HarnessName = 'claude-code' | 'codex' | 'pi' | 'gemini' | 'opencode' | 'fake';
 
 /** Abilities as data: "hand off instead" is a rule in the session and not a special case. */
 export interface HarnessCapabilities {

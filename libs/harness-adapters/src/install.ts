@@ -147,11 +147,20 @@ async function programFile(name: HarnessName, modules: string): Promise<string |
   if (name === 'pi') {
     return existing(join(modules, '@earendil-works/pi-coding-agent/dist/bundle/cli.js'));
   }
+  if (name === 'gemini') {
+    return existing(join(modules, '@google/gemini-cli/bundle/gemini.js'));
+  }
   const here = `${platform()}-${arch()}`;
   if (name === 'claude-code') {
     const package_ = join(modules, '@anthropic-ai');
     const plain = existing(join(package_, `claude-code-${here}`, 'claude'));
     return plain ?? existing(join(package_, `claude-code-${here}-musl`, 'claude'));
+  }
+  if (name === 'opencode') {
+    // The baseline runs on every x64 processor, also on one without AVX2.
+    const kinds = ['-baseline', '', '-baseline-musl', '-musl'];
+    const programs = kinds.map((kind) => join(modules, `opencode-${here}${kind}`, 'bin/opencode'));
+    return programs.find((program) => existsSync(program)) ?? null;
   }
   const vendor = join(modules, '@openai', `codex-${here}`, 'vendor');
   const triples = existsSync(vendor) ? await readdir(vendor) : [];

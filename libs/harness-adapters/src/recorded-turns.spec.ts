@@ -78,6 +78,8 @@ describe('recorded turns', () => {
     ['claude-code', 3690, 1230],
     ['codex', 3600, 1200],
     ['pi', 3690, 1230],
+    ['gemini', 3600, 1200],
+    ['opencode', 3690, 1230],
     ['fake', 3000, 1000],
   ] as const)('%s counts the tokens and the cost of one turn alone', (name, first, second) => {
     const adapter = harnessAdapter(name);

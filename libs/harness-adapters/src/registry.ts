@@ -2,10 +2,19 @@
 import { claudeCodeAdapter } from './claude-code/claude-code.adapter.ts';
 import { codexAdapter } from './codex/codex.adapter.ts';
 import { fakeAdapter } from './fake/fake.adapter.ts';
+import { geminiAdapter } from './gemini/gemini.adapter.ts';
 import type { HarnessAdapter, HarnessName } from './harness-adapter.ts';
+import { opencodeAdapter } from './opencode/opencode.adapter.ts';
 import { piAdapter } from './pi/pi.adapter.ts';
 
-export const HARNESS_NAMES: readonly HarnessName[] = ['claude-code', 'codex', 'pi', 'fake'];
+export const HARNESS_NAMES: readonly HarnessName[] = [
+  'claude-code',
+  'codex',
+  'pi',
+  'gemini',
+  'opencode',
+  'fake',
+];
 
 export function isHarnessName(name: string): name is HarnessName {
   return HARNESS_NAMES.some((known) => known === name);
@@ -19,6 +28,10 @@ export function harnessAdapter(name: HarnessName): HarnessAdapter {
       return codexAdapter;
     case 'pi':
       return piAdapter;
+    case 'gemini':
+      return geminiAdapter;
+    case 'opencode':
+      return opencodeAdapter;
     case 'fake':
       return fakeAdapter;
   }

@@ -50,6 +50,7 @@ const INVALID = anyOf(
 const OVERLOADED = anyOf('overloaded', 'server is busy', 'internal server error', 'high demand');
 const CONNECTION = anyOf(
   'connection',
+  '(cannot|unable to) connect',
   'network',
   'ECONN',
   'ENOTFOUND',

@@ -17,6 +17,8 @@ const PACKAGES: Record<Exclude<HarnessName, 'fake'>, HarnessPackage> = {
   },
   codex: { npmName: '@openai/codex', version: '0.171.0', program: 'bin/codex' },
   pi: { npmName: '@earendil-works/pi-coding-agent', version: '1.6.0', program: 'bin/pi' },
+  opencode: { npmName: 'opencode-ai', version: '1.18.33', program: 'bin/opencode' },
+  gemini: { npmName: '@google/gemini-cli', version: '0.61.0', program: 'bin/gemini' },
 };
 
 /** null for the harness that is part of hangar itself. */

@@ -13,6 +13,7 @@ const PROVIDER_VARIABLES = [
   'ANTHROPIC_BASE_URL',
   'CLAUDE_CODE_OAUTH_TOKEN',
   'OPENAI_BASE_URL',
+  'GOOGLE_GEMINI_BASE_URL',
 ] as const;
 
 type Variables = Readonly<Record<string, string | undefined>>;

@@ -1,6 +1,6 @@
-/** The three wire formats of a request, read into one list of messages and one list of tools. */
+/** The four wire formats of a request, read into one list of messages and one list of tools. */
 
-export type Api = 'anthropic' | 'openai-responses' | 'openai-chat';
+export type Api = 'anthropic' | 'openai-responses' | 'openai-chat' | 'google';
 
 export interface Message {
   role: 'user' | 'assistant' | 'tool' | 'system';
@@ -35,6 +35,9 @@ const WRAPPERS = [
   /<environment_context>[\s\S]*?<\/environment_context>/g,
   /<user_instructions>[\s\S]*?<\/user_instructions>/g,
   /<permissions instructions>[\s\S]*?<\/permissions instructions>/g,
+  /<session_context>[\s\S]*?<\/session_context>/g,
+  // What hangar puts before a message that Gemini CLI would take for a command.
+  /^\s*The message:\n/g,
 ];
 
 /** How Claude Code passes on what a person said while it worked: inside a tool's result. */
@@ -61,6 +64,8 @@ export function messagesOf(api: Api, body: Json): Message[] {
       return listOf(body['messages']).map(chatMessage);
     case 'openai-responses':
       return responsesMessages(body['input']);
+    case 'google':
+      return listOf(body['contents']).flatMap(googleMessages);
   }
 }
 
@@ -121,15 +126,35 @@ function responsesMessages(input: unknown): Message[] {
   return messages;
 }
 
+function googleMessages(content: Json): Message[] {
+  const parts = listOf(content['parts']);
+  const text = textOf(parts.filter((part) => part['thought'] !== true));
+  if (content['role'] === 'model') {
+    const calls = parts.map((part) => part['functionCall']).filter(isJson);
+    return [{ role: 'assistant', text, calls: calls.map((call) => stringOf(call['name'])) }];
+  }
+  const results = parts
+    .map((part) => part['functionResponse'])
+    .filter(isJson)
+    .map((result): Message => {
+      const response = isJson(result['response']) ? result['response'] : {};
+      const output = stringOf(response['output']) || JSON.stringify(response);
+      return { role: 'tool', text: output, calls: [] };
+    });
+  return personText(text) === '' ? results : [...results, { role: 'user', text, calls: [] }];
+}
+
 function joined(message: Message, text: string, calls: string[]): Message {
   const texts = [message.text, text].filter((part) => part !== '');
   return { ...message, text: texts.join('\n'), calls: [...message.calls, ...calls] };
 }
 
 export function toolsOf(api: Api, body: Json): Tool[] {
-  return listOf(body['tools']).map((tool) => {
+  const tools = listOf(body['tools']);
+  const declared = tools.flatMap((tool) => listOf(tool['functionDeclarations']));
+  return (api === 'google' ? declared : tools).map((tool) => {
     const source = api === 'openai-chat' && isJson(tool['function']) ? tool['function'] : tool;
-    const schema = source['input_schema'] ?? source['parameters'];
+    const schema = source['input_schema'] ?? source['parameters'] ?? source['parametersJsonSchema'];
     const properties = isJson(schema) && isJson(schema['properties']) ? schema['properties'] : {};
     const required = isJson(schema) && Array.isArray(schema['required']) ? schema['required'] : [];
     return {

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { anthropicReply } from './anthropic-reply.ts';
 import { messagesOf, personText, toolsOf, type Api, type Message } from './conversation.ts';
+import { googleReply } from './google-reply.ts';
 import type { ModelState } from './model-state.ts';
 import { chatReply, responsesReply } from './openai-replies.ts';
 import { echoSentence, planReply, toolCall, type Plan } from './plan.ts';
@@ -29,9 +30,9 @@ export async function reply(
     api,
     method: request.method ?? '',
     path: url.pathname,
-    key: String(request.headers['x-api-key'] ?? bearer ?? ''),
-    model: String(body['model'] ?? ''),
-    stream: body['stream'] === true,
+    key: String(request.headers['x-api-key'] ?? request.headers['x-goog-api-key'] ?? bearer ?? ''),
+    model: String(body['model'] ?? /models\/([^:/]+):/.exec(url.pathname)?.[1] ?? ''),
+    stream: body['stream'] === true || url.pathname.endsWith(':streamGenerateContent'),
     tools: tools.length,
     ...textsOf(messages),
     step: -1,
@@ -83,6 +84,7 @@ const WRITERS: Record<Api, (target: ReplyTarget) => ReplyWriter> = {
   anthropic: anthropicReply,
   'openai-responses': responsesReply,
   'openai-chat': chatReply,
+  google: googleReply,
 };
 
 async function play(state: ModelState, plan: Plan, scene: Scene): Promise<void> {

@@ -87,6 +87,39 @@ describe('model server', () => {
     expect(chunks).toContain('data: [DONE]');
   });
 
+  it('speaks the API of the third provider, streamed or not', async () => {
+    const declared = { name: 'run_shell_command', parametersJsonSchema: { properties: {} } };
+    const tools = [{ functionDeclarations: [declared] }];
+    const context = { text: '<session_context>\nx\n</session_context>' };
+    const contents = [
+      { role: 'user', parts: [context] },
+      { role: 'user', parts: [{ text: '[[ run: ls ;; say: hi ]]' }] },
+    ];
+    const path = '/v1beta/models/gemini-x';
+    const first = await control(`${path}:generateContent`, JSON.stringify({ tools, contents }));
+    const body = (await first.json()) as { candidates: { content: object }[] };
+    expect(body).toMatchObject({
+      candidates: [{ content: { parts: [{ functionCall: { args: { command: 'ls' } } }] } }],
+      usageMetadata: { promptTokenCount: 1200, cachedContentTokenCount: 200 },
+    });
+    const response = { name: 'run_shell_command', response: { output: 'out' } };
+    const more = [
+      body.candidates[0]?.content,
+      { role: 'user', parts: [{ functionResponse: response }] },
+    ];
+    const next = JSON.stringify({ tools, contents: [...contents, ...more] });
+    const streamed = await control(`${path}:streamGenerateContent?alt=sse`, next);
+    expect(await streamed.text()).toContain('"parts":[{"text":"hi"}]');
+    const [request] = server.requests().slice(-1);
+    expect(request).toMatchObject({ api: 'google', model: 'gemini-x', stream: true });
+    expect(request?.roles).toEqual(['user', 'assistant', 'tool']);
+    expect(request?.toolResults).toEqual(['out']);
+    const failing = [{ role: 'user', parts: [{ text: '[[ error: 429 ]]' }] }];
+    const limited = JSON.stringify({ tools, contents: failing });
+    const refused = await control(`${path}:generateContent`, limited);
+    expect(await refused.json()).toMatchObject({ error: { status: 'RESOURCE_EXHAUSTED' } });
+  });
+
   it('answers 401 for an expired key until it is accepted again', async () => {
     await control('/_auth', JSON.stringify({ key: 'k', ok: false }));
     expect((await ask('x')).status).toBe(401);

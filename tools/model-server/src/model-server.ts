@@ -1,5 +1,5 @@
 /**
- * A model server for tests: it speaks three providers' APIs, does what a script says (script.ts),
+ * A model server for tests: it speaks four APIs of three providers, does what a script says (script.ts),
  * and shows what it was asked. Loopback only; keeps bounded memory; knows nothing of a model.
  *
  *   GET  /_requests?at_least=N&timeout_ms=M   the requests; waits until N have arrived
@@ -96,6 +96,7 @@ async function handle(
   if (url.pathname.endsWith('/models')) {
     return sendJson(response, 200, { object: 'list', data: [], models: [] });
   }
+  if (url.pathname.endsWith(':countTokens')) return sendJson(response, 200, { totalTokens: 10 });
   const api = apiOf(url.pathname);
   if (api && request.method === 'POST') return reply(state, api, url, request, body, response);
   sendJson(response, 404, { error: { type: 'not_found_error', message: `no ${url.pathname}` } });
@@ -104,6 +105,7 @@ async function handle(
 function apiOf(path: string): Api | null {
   if (path.endsWith('/messages')) return 'anthropic';
   if (path.endsWith('/responses')) return 'openai-responses';
+  if (/:(?:streamGenerateContent|generateContent)$/.test(path)) return 'google';
   return path.endsWith('/chat/completions') ? 'openai-chat' : null;
 }
 

@@ -67,7 +67,7 @@ const SHELL_TOOLS = new Set([
   'execute',
 ]);
 const WRITE_TOOLS = new Set(['Write', 'write', 'write_file', 'create_file', 'create']);
-const ASK_TOOLS = new Set(['AskUserQuestion', 'request_user_input', 'ask_person']);
+const ASK_TOOLS = new Set(['AskUserQuestion', 'request_user_input', 'ask_person', 'question']);
 
 /** @throws Error when the harness offers no tool that can do it. */
 export function toolCall(action: Action, tools: Tool[]): ToolCall | null {

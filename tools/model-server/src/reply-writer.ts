@@ -44,6 +44,15 @@ export function pieces(text: string): string[] {
   return found;
 }
 
+const GOOGLE_ERRORS: Record<number, string> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  429: 'RESOURCE_EXHAUSTED',
+  503: 'UNAVAILABLE',
+};
+
 const ANTHROPIC_ERRORS: Record<number, string> = {
   400: 'invalid_request_error',
   401: 'authentication_error',
@@ -70,6 +79,10 @@ export function sendError(
     }
     const type = ANTHROPIC_ERRORS[status] ?? 'api_error';
     return sendJson(response, status, { type: 'error', error: { type, message } });
+  }
+  if (api === 'google') {
+    const error = { code: status, message, status: GOOGLE_ERRORS[status] ?? 'INTERNAL' };
+    return sendJson(response, status, { error });
   }
   const limited = resetsAtSeconds !== null;
   const type = limited

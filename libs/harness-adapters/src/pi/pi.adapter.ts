@@ -1,21 +1,11 @@
 /** pi (`@earendil-works/pi-coding-agent`): one `pi --mode rpc` process per turn. */
 import type { HarnessAdapter, HarnessCommand, TurnSpec } from '../harness-adapter.ts';
+import { modelChoice, PROVIDERS } from '../model-choice.ts';
 import { modelRetries } from '../model-retries.ts';
 import { shippedFile } from '../shipped-file.ts';
 import { harnessProgram } from '../versions.ts';
 import { checkPi } from './pi.conversation.ts';
 import { PiProtocol } from './pi.protocol.ts';
-
-/** Providers by the credential that a session carries; the first that is there is used. */
-const PROVIDERS: readonly { name: string; credentials: readonly string[] }[] = [
-  {
-    name: 'anthropic',
-    credentials: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_OAUTH_TOKEN'],
-  },
-  { name: 'openai', credentials: ['OPENAI_API_KEY'] },
-  { name: 'google', credentials: ['GEMINI_API_KEY'] },
-  { name: 'openrouter', credentials: ['OPENROUTER_API_KEY'] },
-];
 
 /** pi ignores the providers' own endpoint variables; models.json carries them. */
 const ENDPOINTS: Record<string, string> = {
@@ -49,7 +39,7 @@ export const piAdapter: HarnessAdapter = {
 };
 
 function command(turn: TurnSpec): HarnessCommand {
-  const { provider, model } = choice(turn);
+  const { provider, model } = modelChoice(turn);
   const id = turn.conversationId ?? '';
   return {
     argv: [
@@ -59,7 +49,8 @@ function command(turn: TurnSpec): HarnessCommand {
       'rpc',
       '--extension',
       `${turn.home}/${EXTENSION}`,
-      ...(provider === null ? [] : ['--provider', provider]),
+      // pi takes a provider only with a model; by itself it chooses by the credentials.
+      ...(provider === null || model === null ? [] : ['--provider', provider]),
       ...(model === null ? [] : ['--model', model]),
       // `--session-id` starts over silently when nothing is there; `--session` refuses.
       ...(turn.resume ? ['--session', id] : ['--session-id', id]),
@@ -82,22 +73,6 @@ function command(turn: TurnSpec): HarnessCommand {
 /** What is asked for by a command is in no variable. */
 const withoutKeys = ({ envVars, keyCommands }: TurnSpec): Record<string, string> =>
   Object.fromEntries(Object.entries(envVars).filter(([name]) => !(name in keyCommands)));
-
-/** `provider/model` names both; else the provider follows from the model's family and the keys. */
-function choice(turn: TurnSpec): { provider: string | null; model: string | null } {
-  const { model, envVars, keyCommands } = turn;
-  const slash = model?.indexOf('/') ?? -1;
-  if (model !== null && slash > 0) {
-    return { provider: model.slice(0, slash), model: model.slice(slash + 1) };
-  }
-  const usable = PROVIDERS.filter(({ credentials }) =>
-    credentials.some((key) => envVars[key] || keyCommands[key]),
-  );
-  const family = model !== null && /^(gpt|o\d|codex)/.test(model) ? 'openai' : null;
-  const found = usable.find(({ name }) => name === family) ?? usable[0];
-  // pi takes a provider only with a model; by itself it chooses by the credentials that are there.
-  return { provider: model === null ? null : (found?.name ?? null), model };
-}
 
 /** pi runs the command anew for each request, so it always has the newest key. */
 function modelsFile(turn: TurnSpec): string {

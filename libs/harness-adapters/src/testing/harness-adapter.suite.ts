@@ -26,6 +26,8 @@ import { describePrompts } from './prompt.suite.ts';
 
 /** One turn of a real harness with a scripted model takes 1 to 3 s; retries up to 20 s. */
 const TURN_MILLISECONDS_MAX = 90_000;
+/** Ids that harnesses choose. */
+const ID = /^(?:[0-9a-f-]{36}|ses_\w{26})$/;
 /** Nothing listens there. */
 const DEAD_URL = 'http://127.0.0.1:9';
 
@@ -104,7 +106,7 @@ function describeTurns(bench: () => HarnessBench): void {
       expect(turn.exit).toEqual({ code: 0, signal: null });
       const conversation = turn.events.find((event) => event.type === 'conversation');
       const isChosen = setting.adapter.capabilities.choosesId;
-      expect(conversation?.id).toMatch(isChosen ? CONVERSATION : /^[0-9a-f-]{36}$/);
+      expect(conversation?.id).toMatch(isChosen ? CONVERSATION : ID);
       const delivered = turn.events.filter((event) => event.type === 'delivered');
       expect(delivered).toEqual([{ type: 'delivered', messageId: 'msg-00000001' }]);
       const finished = turn.events.filter((event) => event.type === 'tool_finished');

@@ -60,9 +60,9 @@ export function conversationId(turn: FinishedTurn): string {
   return found.id;
 }
 
-/** Bounded polls of a condition: 20 s, every 50 ms. */
+/** Bounded polls of a condition: 60 s, every 50 ms; OpenCode alone can take 20 s to start. */
 async function poll<T>(read: () => Promise<T | null>): Promise<T | null> {
-  for (let tries = 0; tries < 400; tries += 1) {
+  for (let tries = 0; tries < 1_200; tries += 1) {
     const value = await read();
     if (value !== null) return value;
     await new Promise((resolve) => setTimeout(resolve, 50));

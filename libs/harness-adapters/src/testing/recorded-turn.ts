@@ -45,7 +45,7 @@ export function recordedTurn(number: number, fields: Partial<TurnSpec> = {}): Tu
     model: 'some-model',
     conversationId: '0e0c1d2e-3f40-4a5b-8c6d-7e8f90a1b2c3',
     resume: number > 1,
-    envVars: {},
+    envVars: { ANTHROPIC_API_KEY: 'recorded' },
     asksLeave: false,
     keyCommands: {},
     answered: null,

@@ -1,0 +1,1 @@
+export { opencodeAdapter } from './opencode.adapter.ts';
