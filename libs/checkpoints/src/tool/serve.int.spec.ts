@@ -149,6 +149,14 @@ describe('a tool that stays', () => {
     }));
 });
 
+/** Everything that waits to be read, in however many chunks. */
+const allOf = (output: PassThrough): string => {
+  let text = '';
+  for (let chunk: unknown = output.read(); chunk !== null; chunk = output.read())
+    text += String(chunk);
+  return text;
+};
+
 describe('the loop of a tool that stays', () => {
   const start = (run: () => Promise<unknown>, idleMs?: number) => {
     const input = new PassThrough();
@@ -179,9 +187,7 @@ describe('the loop of a tool that stays', () => {
     for (const piece of lines.match(/.{1,7}|\n/gs)!) input.write(piece);
     input.end();
     await done;
-    expect(output.read()?.toString()).toBe(
-      [1, 2, 3].map((id) => `{"id":"${id}","report":${id}}\n`).join(''),
-    );
+    expect(allOf(output)).toBe([1, 2, 3].map((id) => `{"id":"${id}","report":${id}}\n`).join(''));
   });
 
   it('goes on after a request that was not valid, and ends after another failure', async () => {
@@ -191,7 +197,7 @@ describe('the loop of a tool that stays', () => {
     });
     input.write(LINE.repeat(3));
     await done;
-    const codes = output.read().toString().trim().split('\n');
+    const codes = allOf(output).trim().split('\n');
     expect(codes.map((line: string) => JSON.parse(line).error.code)).toEqual([
       'invalid',
       'time_limit',
