@@ -9,7 +9,7 @@ import { ResidentTool } from './cases/resident.ts';
 import { append, closeScene, commit, git, makeScene, write, type Scene } from './cases/scene.ts';
 import { capture } from './capture.ts';
 import type { CaptureReport } from './contract.ts';
-import { serve } from './serve.ts';
+import { serve, type ServeLimits } from './serve.ts';
 import { ToolError } from './tool-error.ts';
 
 async function withTool(
@@ -158,22 +158,27 @@ const allOf = (output: PassThrough): string => {
 };
 
 describe('the loop of a tool that stays', () => {
-  const start = (run: () => Promise<unknown>, idleMs?: number) => {
+  /** The process of the specs is as large as it is: that is no limit here, unless one is given. */
+  const start = (run: () => Promise<unknown>, limits: Partial<ServeLimits> = {}) => {
     const input = new PassThrough();
     const output = new PassThrough();
-    return { input, output, done: serve(run, input, output, idleMs) };
+    return {
+      input,
+      output,
+      done: serve(run, input, output, { residentBytesMax: Infinity, ...limits }),
+    };
   };
   const LINE = '{"id":"1","verb":"capture","request":{}}\n';
 
   it('ends by itself when nothing is asked', async () => {
-    const { input, output, done } = start(async () => ({}), 1);
+    const { input, output, done } = start(async () => ({}), { idleMs: 1 });
     await done;
     expect([input.destroyed, output.read()]).toEqual([true, null]);
   });
 
   it('does not count the time of a request as idle', async () => {
     const { promise, resolve } = Promise.withResolvers<object>();
-    const { input, output, done } = start(() => promise, 20);
+    const { input, output, done } = start(() => promise, { idleMs: 20 });
     input.write(LINE);
     setTimeout(() => resolve({ late: true }), 60);
     expect(String((await once(output, 'data'))[0])).toBe('{"id":"1","report":{"late":true}}\n');
@@ -188,6 +193,13 @@ describe('the loop of a tool that stays', () => {
     input.end();
     await done;
     expect(allOf(output)).toBe([1, 2, 3].map((id) => `{"id":"${id}","report":${id}}\n`).join(''));
+  });
+
+  it('ends after an answer when it has come to hold too much', async () => {
+    const { input, output, done } = start(async () => 1, { residentBytesMax: 1 });
+    input.write(LINE.repeat(2));
+    await done;
+    expect(allOf(output)).toBe('{"id":"1","report":1}\n');
   });
 
   it('goes on after a request that was not valid, and ends after another failure', async () => {

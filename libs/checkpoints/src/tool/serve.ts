@@ -13,6 +13,11 @@ import { ToolError } from './tool-error.ts';
 export const SERVE_IDLE_MS = 10 * 60_000;
 /** What it may hold of the sandbox's memory between two requests: above it, it ends. */
 const RESIDENT_BYTES_MAX = 384 * 1024 * 1024;
+
+export interface ServeLimits {
+  idleMs: number;
+  residentBytesMax: number;
+}
 /** A restore is once in a sandbox, and its own process. */
 const VERBS: ReadonlySet<string> = new Set(['capture', 'fingerprint', 'changes']);
 const NEWLINE = 10;
@@ -24,7 +29,7 @@ export async function serve(
   run: Run,
   input: Readable,
   output: Writable,
-  idleMs = SERVE_IDLE_MS,
+  { idleMs = SERVE_IDLE_MS, residentBytesMax = RESIDENT_BYTES_MAX }: Partial<ServeLimits> = {},
 ): Promise<void> {
   const home = process.cwd();
   const wait = (): NodeJS.Timeout => setTimeout(() => input.destroy(), idleMs);
@@ -37,7 +42,7 @@ export async function serve(
       process.chdir(home);
       output.write(`${JSON.stringify(answer)}\n`);
       dropGarbage();
-      if (!isSound || process.memoryUsage.rss() > RESIDENT_BYTES_MAX) return;
+      if (!isSound || process.memoryUsage.rss() > residentBytesMax) return;
       idle = wait();
     }
   } catch (error) {
