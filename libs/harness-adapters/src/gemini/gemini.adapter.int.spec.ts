@@ -17,9 +17,10 @@ const setting = (): Promise<HarnessSetting> =>
     model: 'gemini-2.5-pro',
     envVars: (url, key) => ({ GEMINI_API_KEY: key, GOOGLE_GEMINI_BASE_URL: url }),
     saysResetTime: false,
+    keyVariable: 'GEMINI_API_KEY',
   });
 
-describeHarnessAdapter('gemini', setting);
+describeHarnessAdapter('gemini', setting, { model: true, keys: 'once' });
 
 it(
   'sends everything once, however often it is resumed: commands as text, results of tools',

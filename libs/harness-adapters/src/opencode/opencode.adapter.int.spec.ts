@@ -19,9 +19,10 @@ const setting = (): Promise<HarnessSetting> =>
     model: 'claude-sonnet-4-5',
     envVars: (url, key) => ({ ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: url }),
     saysResetTime: false,
+    keyVariable: 'ANTHROPIC_API_KEY',
   });
 
-describeHarnessAdapter('opencode', setting);
+describeHarnessAdapter('opencode', setting, { model: true, keys: 'once' });
 
 it(
   'fetches nothing from npm',

@@ -34,8 +34,11 @@ const DEAD_URL = 'http://127.0.0.1:9';
 export function describeHarnessAdapter(
   name: HarnessName,
   factory: () => Promise<HarnessSetting>,
-  /** false for the fake harness: nothing can be cut or out of reach. */
-  has: { model: boolean } = { model: true },
+  /**
+   * `model` false for the fake harness: nothing can be cut or out of reach. `keys`: `once` where the
+   * CLI cannot ask for another key while it works.
+   */
+  has: { model: boolean; keys?: 'once' } = { model: true },
 ): void {
   describe(`harness ${name}`, () => {
     let setting: HarnessSetting;
@@ -87,7 +90,7 @@ export function describeHarnessAdapter(
     describeTurns(bench);
     describeErrors(bench);
     if (has.model) describeConnection(bench);
-    if (has.model) describeKeys(bench);
+    if (has.model) describeKeys(bench, has.keys ?? 'refreshed');
     describeConversations(bench);
     describePrompts(bench);
     describeLive(bench, harnessAdapter(name).capabilities);
