@@ -155,7 +155,8 @@ export async function playCase(one: Case): Promise<Outcome> {
     if (!one.clone && !one.setup) {
       plainClone(scene, '--no-checkout');
       await playRestore(scene, one, found);
-      rmSync(scene.work, { recursive: true });
+      // Some states are written to all the time: a file that comes back meanwhile is removed again.
+      rmSync(scene.work, { recursive: true, maxRetries: 20, retryDelay: 5 });
       rmSync(scene.home, { recursive: true });
       freshHome(scene);
     }
