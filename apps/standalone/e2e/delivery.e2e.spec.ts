@@ -8,6 +8,7 @@ import {
   again,
   defineEnvironment,
   openWorkplace,
+  queueing,
   sessionWhere,
   shell,
   until,
@@ -32,7 +33,7 @@ describe(`a message is delivered exactly once (${SHAPE})`, () => {
   beforeAll(async () => {
     work = await openWorkplace();
     system = await System.start();
-    client = system.client();
+    client = queueing(system.client());
     await defineEnvironment(client, work);
   });
 
@@ -90,7 +91,7 @@ describe(`a message is delivered exactly once (${SHAPE})`, () => {
     for (let number = 1; number <= MESSAGES_QUEUED_MAX; number += 1) {
       const message = `[[ say: message ${number} ]]`;
       const receipt = await client.sessions.send('queue', { message });
-      expect(receipt).toMatchObject({ status: 'queued', mode: 'auto' });
+      expect(receipt).toMatchObject({ status: 'queued', mode: 'queue' });
       ids.push(receipt.message_id);
     }
     expect((await client.sessions.get('queue')).queue.map((m) => m.message_id)).toEqual(ids);

@@ -211,7 +211,7 @@ describe(`an agent at work is spoken with (${SHAPE})`, () => {
     await client.sessions.interrupt('void', { waitSeconds: WAIT_SECONDS });
     const end = await rests('void', 1);
     expect(end.attention).toEqual([]);
-    expect((await answer('void', asked.id, { text: 'A' })).status).toBe(404);
+    expect((await answer('void', asked.id, { text: 'A' })).status).toBe(409);
   });
 
   it('tool calls are decided by rule, or by a person, and every decision is on record [A3]', async () => {

@@ -11,6 +11,7 @@ import {
   again,
   defineEnvironment,
   openWorkplace,
+  queueing,
   sessionWhere,
   shell,
   until,
@@ -33,7 +34,7 @@ describe(`nothing is lost (${SHAPE})`, () => {
   beforeAll(async () => {
     work = await openWorkplace();
     system = await System.start();
-    client = system.client();
+    client = queueing(system.client());
     await defineEnvironment(client, work);
   });
 

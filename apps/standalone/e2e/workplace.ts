@@ -133,3 +133,14 @@ export async function again<T>(call: () => Promise<T>): Promise<T> {
     }
   }
 }
+
+/** For stories in which each message is a turn of its own: it waits, where it would steer otherwise. */
+export const queueing = (client: HangarClient): HangarClient => ({
+  ...client,
+  sessions: {
+    ...client.sessions,
+    send: (ref, body, options) => client.sessions.send(ref, { mode: 'queue', ...body }, options),
+    sendAndWait: (ref, body, options) =>
+      client.sessions.sendAndWait(ref, { mode: 'queue', ...body }, options),
+  },
+});
