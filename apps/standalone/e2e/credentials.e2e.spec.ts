@@ -331,7 +331,8 @@ describe(`credentials that outlive idleness and rotate (${SHAPE})`, () => {
     expect(found.filter((path) => printed.test(path))).toHaveLength(1);
     expect(found.filter((path) => !printed.test(path))).toEqual([]);
     expect(system.log.join('\n')).not.toContain(CANARY);
-    expect(watch.seen()).toEqual([]);
+    // The search above names it itself.
+    expect(watch.seen().filter((command) => !command.startsWith('grep '))).toEqual([]);
     expect(readFileSync(join(root, 'acme', 'app.git', 'config'), 'utf8')).not.toContain(CANARY);
     rmSync(directory, { recursive: true });
   });
