@@ -145,7 +145,8 @@ export class System {
     const driver = await this.#driver();
     for (const { id } of await driver.list()) await driver.destroy(id);
     await driver.close();
-    await rm(this.state, { recursive: true, force: true });
+    // The servers of one that was killed end by themselves, a moment after it; until then they write.
+    await rm(this.state, { recursive: true, force: true, maxRetries: REMOVE_RETRIES_MAX });
   }
 
   /** The streaming API of the sandboxes service, as the other services use it. */
@@ -281,6 +282,8 @@ export class System {
   }
 }
 
+/** Each a tenth of a second longer than the one before. */
+const REMOVE_RETRIES_MAX = 12;
 const LOG_LINES_MAX = 2000;
 /** For whoever looks for the cause of a failure: everything that the processes print. */
 const LOG_FILE = process.env['HANGAR_TEST_LOG'];
