@@ -1,3 +1,4 @@
+export { clip } from './clip.ts';
 export { HTTP_STATUS, HangarError, type ErrorCode, type ErrorJson } from './errors.ts';
 export {
   MESSAGE_ID_PATTERN,

@@ -1,3 +1,4 @@
+import { clip } from '@hangar/contracts';
 import type { HarnessEvent } from '@hangar/harness-adapters';
 import {
   activitySubject,
@@ -6,7 +7,6 @@ import {
   type ActivityPlace,
 } from '@hangar/messaging';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { cut } from './turn-text.ts';
 
 /** What is said within this goes out together; a reader has it within 200 ms of the CLI's writing. */
 const GATHER_MS = 30;
@@ -77,7 +77,7 @@ export async function createActivityWriter(
   const soon = (ms = GATHER_MS): void => {
     if (!isClosed) timer ??= setTimeout(() => void flush().catch(() => soon(AGAIN_MS)), ms);
   };
-  const clean = (text: string): string => cut(redact(text), TEXT_CHARACTERS_MAX);
+  const clean = (text: string): string => clip(redact(text), TEXT_CHARACTERS_MAX);
   return {
     say: (event) => {
       if (event.type === 'text_delta') {

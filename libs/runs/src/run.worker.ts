@@ -29,7 +29,7 @@ import {
   type ProcessEnd,
   type StopReason,
 } from './turn-process.ts';
-import { clip, promptOf } from './turn-text.ts';
+import { promptOf, summed } from './turn-text.ts';
 
 export interface WorkerOptions {
   runs: Runs;
@@ -360,10 +360,10 @@ class Execution {
       data: {
         outcome: timedOut ? 'timed_out' : result.outcome,
         ...(exitCode === null ? {} : { exit_code: exitCode }),
-        summary: clip(this.#redact(result.summary)),
+        summary: summed(this.#redact(result.summary)),
         usage: result.usage,
         ...(result.error
-          ? { error: clip(this.#redact(inWords(result.error))), error_kind: result.error.kind }
+          ? { error: summed(this.#redact(inWords(result.error))), error_kind: result.error.kind }
           : {}),
         ...(result.error?.kind === 'usage_limit' && result.error.resetsAt
           ? { resets_at: result.error.resetsAt }
@@ -379,7 +379,7 @@ class Execution {
   }
 
   #finishFailed(error: string): Promise<void> {
-    return this.#finish('failed', clip(this.#redact(error)));
+    return this.#finish('failed', summed(this.#redact(error)));
   }
 
   #finish(outcome: string, error: string): Promise<void> {
@@ -389,7 +389,7 @@ class Execution {
   }
 
   #fail(code: string, reason: string, sandbox_gone: boolean): Promise<void> {
-    const data = { code, reason: clip(this.#redact(reason)), sandbox_gone };
+    const data = { code, reason: summed(this.#redact(reason)), sandbox_gone };
     return this.#tell({ type: 'FailRun', data });
   }
 

@@ -1,10 +1,10 @@
+import { clip } from '@hangar/contracts';
 import type { AnsweredAsk } from '@hangar/contracts';
 import type { Answer, Ask, HarnessEvent } from '@hangar/harness-adapters';
 import { ALL_ALLOWED, asksLeave, judge } from './permissions.ts';
 import type { RunCommand } from './run.decider.ts';
 import type { RunRequest } from './run.ts';
 import type { TurnRecorder } from './turn-process.ts';
-import { cut } from './turn-text.ts';
 
 /** Of a tool call's input, in an event. */
 const INPUT_CHARACTERS_MAX = 2_000;
@@ -28,7 +28,7 @@ export function createTurnRecorder(options: {
   const answers = new Map<string, { verdict: string; reason: string }>();
   const calls = new Map<string, { name: string; input: unknown }>();
   const inputOf = (input: unknown): string =>
-    cut(
+    clip(
       redact(typeof input === 'string' ? input : (JSON.stringify(input) ?? '')),
       INPUT_CHARACTERS_MAX,
     );
@@ -43,7 +43,7 @@ export function createTurnRecorder(options: {
         tool: call.name,
         input: inputOf(call.input),
         ...by,
-        reason: cut(redact(by.reason), REASON_CHARACTERS_MAX),
+        reason: clip(redact(by.reason), REASON_CHARACTERS_MAX),
       },
     });
   /** The answer may be told before what it answers is read again. */
@@ -115,7 +115,7 @@ const ALLOWED_BY_HARNESS = {
 
 /** As the log has it: redacted, and within what an event may carry. */
 function askOf(ask: Ask, redact: (text: string) => string, inputOf: (input: unknown) => string) {
-  const text = (value: string): string => cut(redact(value), ASK_CHARACTERS_MAX);
+  const text = (value: string): string => clip(redact(value), ASK_CHARACTERS_MAX);
   return {
     id: ask.id,
     kind: ask.kind,

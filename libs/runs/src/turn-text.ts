@@ -14,16 +14,8 @@ export function promptOf(request: RunRequest, conversation: 'native' | 'handoff'
 }
 
 /** Within what an event may carry; a cut is said. */
-export function clip(text: string): string {
+export function summed(text: string): string {
   const bytes = Buffer.from(text);
   if (bytes.byteLength <= SUMMARY_BYTES_MAX) return text;
   return `${new TextDecoder().decode(bytes.subarray(0, SUMMARY_BYTES_MAX)).replace(/�$/, '')} [cut]`;
-}
-
-/** At most `max` characters; what was cut is said, and no character is cut in two. */
-export function cut(text: string, max: number): string {
-  if (text.length <= max) return text;
-  const last = text.charCodeAt(max - 1);
-  const end = last >= 0xd800 && last <= 0xdbff ? max - 1 : max;
-  return `${text.slice(0, end)} [cut, ${text.length - end} characters more]`;
 }

@@ -1,4 +1,4 @@
-import type { Answer, Ask } from '@hangar/contracts';
+import { ANSWER_CHARACTERS_MAX, clip, type Answer, type Ask } from '@hangar/contracts';
 
 /** An answer in a few words, for people. */
 export const answerText = ({ verdict, answers, reason }: Answer): string =>
@@ -20,12 +20,14 @@ export function answerMessage(ask: Ask, answer: Answer): string {
   return `${lines.join('\n')}\nContinue.`;
 }
 
-/** A message that comes in the place of an answer: it is the answer, in the person's own words. */
-export const answerOfMessage = (ask: Ask, text: string): Answer =>
-  ask.kind === 'question'
-    ? {
-        verdict: 'allow',
-        answers: ask.questions.map(({ id }) => ({ question_id: id, text })),
-        reason: '',
-      }
-    : { verdict: 'deny', answers: [], reason: text };
+/**
+ * A message that comes in the place of an answer: it is the answer, in the person's own words. Its
+ * event carries the whole message as well, so the answers share what one answer may be.
+ */
+export function answerOfMessage(ask: Ask, text: string): Answer {
+  if (ask.kind !== 'question')
+    return { verdict: 'deny', answers: [], reason: clip(text, ANSWER_CHARACTERS_MAX) };
+  const max = Math.floor(ANSWER_CHARACTERS_MAX / Math.max(1, ask.questions.length));
+  const answers = ask.questions.map(({ id }) => ({ question_id: id, text: clip(text, max) }));
+  return { verdict: 'allow', answers, reason: '' };
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { HANDOFF_BYTES_MAX } from '@hangar/contracts';
-import { clip } from './clip.ts';
+import { clip } from '@hangar/contracts';
 import { handoffText } from './handoff.ts';
 import { NOTES_MAX, NOTE_CHARACTERS_MAX, withNotes } from './evolve/parts.ts';
 import type { Session, Turn } from './session.ts';

@@ -1,5 +1,5 @@
-import { HANDOFF_BYTES_MAX } from '@hangar/contracts';
-import { TURN_TEXT_CHARACTERS_MAX, clip } from './clip.ts';
+import { HANDOFF_BYTES_MAX, clip } from '@hangar/contracts';
+import { TURN_TEXT_CHARACTERS_MAX } from './turn-text.ts';
 import type { Session } from './session.ts';
 
 /** Room for the line that says how many turns are left out. */

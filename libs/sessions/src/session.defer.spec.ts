@@ -208,10 +208,19 @@ describe('an answer while the turn is ending on its question', () => {
     expect(types(events).filter((t) => t === 'MessageQueued')).toHaveLength(2);
   });
 
-  it('is over with a turn that ended otherwise', () => {
-    const s = sessionAfter(told(...DEFERRING, answer(1), finish(1, 'failed'), record(1)));
-    expect(s.queue).toEqual([]);
-    expect(s.phase.state).toBe('IDLE');
+  it('is still due when the turn ended otherwise, and over when a person cancelled it [A4]', () => {
+    const failed = sessionAfter(told(...DEFERRING, answer(1), finish(1, 'failed'), record(1)));
+    expect(failed.turns.at(-1)?.answered?.answer.answers).toMatchObject([{ text: 'B' }]);
+    const cancelled = sessionAfter(
+      told(
+        ...DEFERRING,
+        answer(1),
+        command('InterruptTurn', {}),
+        finish(1, 'cancelled'),
+        record(1),
+      ),
+    );
+    expect([cancelled.queue, cancelled.phase.state]).toEqual([[], 'IDLE']);
   });
 });
 

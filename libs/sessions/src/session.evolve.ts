@@ -1,10 +1,10 @@
 import {
+  clip,
   MESSAGES_QUEUED_MAX,
   deriveId,
   type SessionEvent,
   type SessionEvents,
 } from '@hangar/contracts';
-import { clip } from './clip.ts';
 import { evolveCheckpoint } from './evolve/checkpoint.ts';
 import { evolveEnd } from './evolve/end.ts';
 import { evolveStart } from './evolve/start.ts';
@@ -65,6 +65,7 @@ function created(d: SessionEvents['SessionCreated']): Session {
     attention: [],
     permissions: { mode: 'all', rules: [] },
     hand_off: false,
+    left: null,
     limited: null,
     given: [],
     closed: [],
@@ -88,12 +89,8 @@ function evolveSession(s: Session, event: LaterEvent): Session {
       return offer(s, event.data.message_id, { turn: event.data.turn, wanted_back: true });
     case 'MessageReturned':
       return offer(s, event.data.message_id, undefined);
-    case 'HarnessChanged': {
-      const { harness, model = null } = event.data;
-      if (harness === s.harness) return { ...s, model };
-      const hand_off = s.hand_off || s.harness_session !== null;
-      return { ...s, harness, model, hand_off, harness_session: null, conversation: 'none' };
-    }
+    case 'HarnessChanged':
+      return harnessChanged(s, event.data);
     case 'UsageLimitReached': {
       const { turn, until } = event.data;
       const note = `turn ${turn} stopped at the provider's usage limit; go on where it stopped`;
@@ -160,6 +157,25 @@ function evolveSession(s: Session, event: LaterEvent): Session {
     case 'SessionDeleted':
       return evolveEnd(s, event);
   }
+}
+
+function harnessChanged(s: Session, d: SessionEvents['HarnessChanged']): Session {
+  const conversation = d.conversation as Session['conversation'];
+  const changed = { ...s, harness: d.harness, model: d.model ?? null, conversation };
+  const harness_session = d.harness_session ?? null;
+  if (d.harness === s.harness) return { ...changed, harness_session };
+  const left = {
+    harness: s.harness,
+    harness_session: s.harness_session,
+    conversation: s.conversation,
+  };
+  return {
+    ...changed,
+    harness_session,
+    // A change of mind in between leaves what the first change left.
+    left: s.left?.harness === d.harness ? null : (s.left ?? left),
+    hand_off: harness_session === null && (s.hand_off || s.harness_session !== null),
+  };
 }
 
 const isSteered = (s: Session, message_id: string): boolean =>

@@ -79,6 +79,8 @@ export interface GivenAnswer extends AnsweredAsk {
 export interface SandboxHold {
   id: string;
   epoch: number;
+  /** The one that is in it. */
+  harness: string;
   place: SandboxPlace | null;
 }
 
@@ -163,6 +165,8 @@ export interface Session {
   permissions: Permissions;
   /** The conversation is with another harness than the next turn's [H3]. */
   hand_off: boolean;
+  /** What was left by the newest change of harness, until a turn with the other one begins. */
+  left: Pick<Session, 'harness' | 'harness_session' | 'conversation'> | null;
   /** The provider takes no work until then; the turn is worked on again by itself [M7]. */
   limited: { turn: number; until: string } | null;
   /** Until the next turn begins, which takes the one that its message is of. */

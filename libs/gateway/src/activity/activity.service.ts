@@ -36,10 +36,10 @@ const ITEMS_READ_MAX = 100;
 /** Text that is being written and waits for one slow client; more is dropped, for the message follows. */
 const DELTA_CHARACTERS_MAX = 64 * 1024;
 
+/** Of runs in the order of their turns, from the first one's version on. */
 const DECISIONS = `select version::int as version, data from es.event
-  where stream_id = $1 and type = 'RunToolDecided' and version > $2
-  order by version limit $3`;
-
+  where stream_id = any($1) and type = 'RunToolDecided' and (stream_id <> $1[1] or version > $2)
+  order by array_position($1, stream_id), version limit $3`;
 interface DecisionRow {
   version: number;
   data: Omit<DecisionDocument, 'cursor'>;
@@ -101,25 +101,24 @@ export class ActivityService {
     const [turn = 0, version = 0] = query.cursor
       ? decodeCursor(query.cursor, 2).map(Number)
       : [0, 0];
-    // Turn by turn, so that the order is that of the turns and a page costs what it shows.
-    const wanted = turns
-      .filter(({ number }) => (query.turn ? number === query.turn : number >= turn))
-      .toSorted((a, b) => a.number - b.number);
-    const items: DecisionDocument[] = [];
-    for (const { number, run_id } of wanted) {
-      const left = size + 1 - items.length;
-      if (left <= 0) break;
-      const from = number === turn ? version : 0;
-      const { rows } = await pool.query<DecisionRow>(DECISIONS, [`run/${run_id}`, from, left]);
-      items.push(...rows.map((row) => decisionOf(row, number)));
-    }
+    const streams = turns
+      .filter(({ number }) => number >= turn && (!query.turn || number === query.turn))
+      .toSorted((a, b) => a.number - b.number)
+      .map(({ run_id }) => `run/${run_id}`);
+    const from = turns.some(
+      ({ number, run_id }) => number === turn && streams[0] === `run/${run_id}`,
+    )
+      ? version
+      : 0;
+    const { rows } = await pool.query<DecisionRow>(DECISIONS, [streams, from, size + 1]);
+    const items = rows.map(decisionOf);
     const page = items.slice(0, size);
     return { items: page, next_cursor: items.length > size ? (page.at(-1)?.cursor ?? null) : null };
   }
 }
 
-const decisionOf = ({ version, data }: DecisionRow, turn: number): DecisionDocument => {
-  const { call_id, tool, input, verdict, reason, decided_by, decided_at } = data;
+const decisionOf = ({ version, data }: DecisionRow): DecisionDocument => {
+  const { turn, call_id, tool, input, verdict, reason, decided_by, decided_at } = data;
   const cursor = encodeCursor(String(turn), String(version));
   return { cursor, turn, call_id, tool, input, verdict, reason, decided_by, decided_at };
 };

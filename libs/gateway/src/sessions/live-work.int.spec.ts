@@ -402,6 +402,23 @@ describe('PUT /api/sessions/{ref}/permissions [A3]', () => {
     expect(`${refused.body.detail} ${refused.body.hint}`).toContain(word);
   });
 
+  it('are refused where the harness would not ask before it runs a tool', async () => {
+    const rules = { permissions: { mode: 'ask' } };
+    const asked = { name: 'bound', environment: 'plain', harness: 'pi', ...rules };
+    const made = await call<Problem>(stack, 'POST /api/sessions', { body: asked });
+    expect(made).toMatchObject({ status: 400, body: { code: 'invalid' } });
+    expect(made.body.hint).toContain('claude-code, codex');
+    await call(stack, 'POST /api/sessions', { body: { ...asked, permissions: undefined } });
+    expect(await put('bound', { mode: 'ask' })).toMatchObject({ status: 400 });
+    expect(await put('bound', { rules: [RULES[1]] })).toMatchObject({ status: 400 });
+    expect(await put('bound', {})).toMatchObject({ status: 200 });
+    const toPi = () => call(stack, 'PUT /api/sessions/ruled/harness', { body: { harness: 'pi' } });
+    await put('ruled', { mode: 'ask', rules: RULES });
+    expect(await toPi()).toMatchObject({ status: 400 });
+    await put('ruled', {});
+    expect(await toPi()).toMatchObject({ status: 200 });
+  });
+
   it('of an archived session stay as they are', async () => {
     await post('at-rest/archive');
     expect((await put('at-rest', { mode: 'all' })).status).toBe(409);

@@ -28,6 +28,7 @@ export function newSession(
   settings: GatewaySettings,
 ): NewSession {
   requireHarness(body, recipe, settings.harnesses);
+  requireAsking(body.harness, body.permissions ?? ALL_ALLOWED, settings.harnesses);
   const repo = body.repo ?? recipe.repo;
   const baseBranch = body.base_branch ?? recipe.base_branch;
   return {
@@ -86,3 +87,26 @@ export const named = (allowed: string[], known: readonly HarnessDocument[]): str
     .filter(({ name, version }) => version !== null && allowed.includes(name))
     .map(({ name }) => name)
     .join(', ') || '(none is installed)';
+
+const ALL_ALLOWED: Permissions = { mode: 'all', rules: [] };
+
+/**
+ * Throws `invalid` for rules on a harness that runs its tools without asking: nobody could hold it
+ * to them [A3].
+ */
+export function requireAsking(
+  harness: string,
+  { mode, rules }: Permissions,
+  known: readonly HarnessDocument[],
+): void {
+  if (mode === 'all' && rules.length === 0) return;
+  const found = known.find(({ name }) => name === harness);
+  if (found?.capabilities['approvals'] === true) return;
+  const able = known.filter(({ capabilities }) => capabilities['approvals'] === true);
+  throw new HangarError('invalid', `${harness} runs its tools without asking for leave.`, {
+    hint: `Allow all, or use one of: ${named(
+      able.map(({ name }) => name),
+      known,
+    )}.`,
+  });
+}

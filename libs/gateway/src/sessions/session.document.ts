@@ -143,23 +143,30 @@ const cardDocument = (row: CardView): CardDocument => ({
 
 const GOES_FIRST: ReadonlySet<string> = new Set(['retry', 'interrupt', 'answer']);
 
-/** First that of the running turn, then retries, answers and interrupting ones, newest first. */
+/** That of the running turn, then the others as the session queues them (its evolve's `enqueue`). */
 export function queueOf(rows: Pick<SessionRows, 'turns' | 'messages'>): QueuedMessageDocument[] {
   const running = rows.turns.find((turn) => turn.finished_at === null)?.message_id;
-  const rank = ({ message_id, mode }: MessageView): number =>
-    message_id === running ? 0 : GOES_FIRST.has(mode) ? 1 : 2;
-  return rows.messages
-    .filter(({ status }) => status === 'queued')
-    .toSorted((a, b) => {
-      const difference = rank(a) - rank(b);
-      if (difference !== 0) return difference;
-      return rank(a) === 1 ? b.ordinal - a.ordinal : a.ordinal - b.ordinal;
-    })
-    .map(({ message_id, text: words, mode, queued_at, offered }) => ({
+  const isRunning = ({ message_id }: MessageView): boolean => message_id === running;
+  const queue: MessageView[] = [];
+  for (const message of rows.messages.toSorted((a, b) => a.ordinal - b.ordinal)) {
+    if (message.status !== 'queued') continue;
+    const isAhead = (m: MessageView): boolean =>
+      !GOES_FIRST.has(message.mode) || (m.mode === 'answer' && message.mode !== 'retry');
+    queue.splice(
+      0,
+      queue.length,
+      ...queue.filter(isAhead),
+      message,
+      ...queue.filter((m) => !isAhead(m)),
+    );
+  }
+  return [...queue.filter(isRunning), ...queue.filter((m) => !isRunning(m))].map(
+    ({ message_id, text: words, mode, queued_at, offered }) => ({
       message_id,
       text: words,
       mode,
       queued_at: text(queued_at),
       is_steering: offered,
-    }));
+    }),
+  );
 }

@@ -69,6 +69,16 @@ describe('what a call with ?wait waits for', () => {
       true,
     ],
     [
+      'send: a turn before it was suspended on its question, which is still open',
+      outcome.answered(9, MESSAGE),
+      rows('RESUMING', {
+        message: { status: 'queued' },
+        turns: [{ number: 1, finished: true }],
+        asks: 1,
+      }),
+      false,
+    ],
+    [
       'send: queued',
       outcome.answered(9, MESSAGE),
       rows('ACTIVE', { message: { status: 'queued' } }),

@@ -32,7 +32,7 @@ export const suspended = (version: number): Outcome =>
     version,
     (rows) =>
       rows.session.state !== 'SUSPENDING' &&
-      !(rows.session.state === 'ACTIVE' && waitsOnAnswer(rows)),
+      !(rows.session.state === 'ACTIVE' && rows.cards.some(({ asked }) => asked !== null)),
   );
 
 /** retry and others that end in a turn: whatever it starts has come to rest. */
@@ -66,9 +66,13 @@ export const answered = (version: number, messageId: string): Outcome =>
     return turnSettled(rows, number);
   });
 
-/** The agent asked something, in a turn that runs or was deferred on it [A2]. */
-const waitsOnAnswer = ({ cards }: SessionRows): boolean =>
-  cards.some(({ asked }) => asked !== null);
+/** The agent asks something in the turn that runs; what a turn was deferred on holds up nobody [A2]. */
+const waitsOnAnswer = ({ session, turns, cards }: SessionRows): boolean =>
+  session.state === 'ACTIVE' &&
+  cards.some(
+    ({ asked, turn }) =>
+      asked !== null && turns.some((each) => each.number === turn && each.finished_at === null),
+  );
 
 /** interrupt: the turn that ran then is over and saved. */
 export const turnOver = (version: number, turn: number): Outcome =>

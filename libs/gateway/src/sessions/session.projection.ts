@@ -87,8 +87,8 @@ function changeOf(id: string, event: SessionEvent, recorded: RecordedEvent): Ses
     case 'IdleMinutesChanged':
       return { session: { idle_minutes: event.data.idle_minutes } };
     case 'HarnessChanged': {
-      const { harness, model = null } = event.data;
-      return { session: { harness, model } };
+      const { harness, model = null, harness_session = null, conversation } = event.data;
+      return { session: { harness, model, harness_session, conversation } };
     }
     case 'PermissionsChanged':
       return { session: { permissions: event.data } };

@@ -26,7 +26,7 @@ import type { EnvironmentReader } from '../environments/environment.reader.ts';
 import type { Creation, Idempotency } from '../idempotency/idempotency.ts';
 import type { GatewaySettings } from '../settings.ts';
 import type { ViewWatch } from '../views/view-watch.ts';
-import { newSession, requireHarness } from './new-session.ts';
+import { newSession, requireAsking, requireHarness } from './new-session.ts';
 import { sessionDocument } from './session.document.ts';
 import * as outcome from './session.outcome.ts';
 import type { SessionReader } from './session.reader.ts';
@@ -198,6 +198,7 @@ export class SessionsService {
     const harness = body.harness ?? session.harness;
     const { recipe } = await environments.get(caller.owner, session.environment);
     requireHarness({ harness, environment: session.environment }, recipe, settings.harnesses);
+    requireAsking(harness, session.permissions, settings.harnesses);
     const model = body.model === undefined && harness === session.harness ? session.model : null;
     const data = { harness, model: body.model ?? model };
     await this.#command(caller, session.id, 'ChangeHarness', data);
@@ -209,7 +210,9 @@ export class SessionsService {
     ref: string,
     data: PermissionsDocument,
   ): Promise<SessionDocument> {
-    const { id } = await this.#parts.reader.find(caller.owner, ref);
+    const { reader, settings } = this.#parts;
+    const { id, harness } = await reader.find(caller.owner, ref);
+    requireAsking(harness, data, settings.harnesses);
     await this.#command(caller, id, 'ChangePermissions', data);
     return this.get(caller, id);
   }

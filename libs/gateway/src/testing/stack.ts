@@ -36,7 +36,7 @@ export const TEST_SETTINGS: GatewaySettings = {
     name,
     version: name === 'fake' ? null : '1.0.0',
     // One of each kind: what waits for its turn, and what joins the one that runs [M3].
-    capabilities: { steer: name !== 'pi' },
+    capabilities: { steer: name !== 'pi', approvals: name !== 'pi' },
   })),
 };
 

@@ -4,10 +4,12 @@ import type { Session } from '../session.ts';
 import { ended } from './lifecycle.ts';
 import { always, inOrder, type Step } from './steps.ts';
 import { suspend } from './suspend.ts';
+import { endLimit } from './usage-limit.ts';
 
 /**
  * Another model, or another harness, from the next turn on [H3]. A harness comes with the sandbox:
- * where one is up, its work is saved and the next message has a fresh one with the other harness.
+ * where one is up, its work is saved, with the conversation of the harness that it has, and the next
+ * message has a fresh one with the other harness.
  */
 export function changeHarness(
   s: Session,
@@ -17,10 +19,31 @@ export function changeHarness(
   if (s.harness === data.harness && s.model === data.model) return [];
   const changed: SessionEvent = {
     type: 'HarnessChanged',
-    data: { harness: data.harness, ...(data.model === null ? {} : { model: data.model }) },
+    data: {
+      harness: data.harness,
+      ...(data.model === null ? {} : { model: data.model }),
+      ...conversationWith(s, data.harness),
+    },
   };
   if (s.harness === data.harness) return [changed];
-  return inOrder(s, mayChange, always(changed), letGo(data.harness, now));
+  return inOrder(
+    s,
+    mayChange,
+    letGo(data.harness, now),
+    always(changed),
+    // It is the other provider's limit.
+    endLimit('another harness goes on', now),
+  );
+}
+
+/** Changed back before a turn began, the conversation is what it was. */
+function conversationWith(
+  s: Session,
+  harness: string,
+): { harness_session?: string; conversation: string } {
+  const from = s.harness === harness ? s : s.left?.harness === harness ? s.left : null;
+  if (!from?.harness_session) return { conversation: from?.conversation ?? 'none' };
+  return { harness_session: from.harness_session, conversation: from.conversation };
 }
 
 const mayChange: Step = ({ phase }) => {
@@ -36,7 +59,7 @@ const mayChange: Step = ({ phase }) => {
 const letGo =
   (harness: string, now: string): Step =>
   (s) => {
-    if (s.phase.state !== 'IDLE') return [];
+    if (s.phase.state !== 'IDLE' || s.phase.sandbox.harness === harness) return [];
     const reason = `the next turn is with ${harness}`;
     return suspend(s, { reason, automatic: false, force: false }, now);
   };

@@ -77,13 +77,21 @@ export const turnOrIdle =
   (s) => {
     const message = s.queue[0];
     // A checkpoint being taken sees a still tree; the turn starts when it is recorded.
-    if (message && !s.checkpointing && !s.limited)
+    if (message && !s.checkpointing && !s.limited && hasItsHarness(s))
       return inOrder(s, closeDeferred(message, now), (after) => [
         requestTurn(after, message, now, answeredBy(s, message)),
       ]);
-    const waits = s.limited ? `; it goes on when the usage limit ends (${s.limited.until})` : '';
-    return [{ type: 'SessionIdled', data: { since: now, reason: `${reason}${waits}` } }];
+    return [{ type: 'SessionIdled', data: { since: now, reason: `${reason}${whatWaits(s)}` } }];
   };
+
+/** A suspend that was refused leaves a session with the sandbox of the harness before [H3]. */
+const hasItsHarness = (s: Session): boolean => heldSandbox(s)?.harness === s.harness;
+
+function whatWaits(s: Session): string {
+  if (s.limited) return `; it goes on when the usage limit ends (${s.limited.until})`;
+  if (hasItsHarness(s)) return '';
+  return `; its sandbox has no ${s.harness}: suspend it, then the next turn has another`;
+}
 
 /** What the turn before ended on is not waited for any more; an agent that still needs it asks again. */
 const closeDeferred =
@@ -187,7 +195,10 @@ export interface ReleaseOptions {
 }
 
 export const release =
-  (hold: SandboxHold | null, { cause, now, checkpointId }: ReleaseOptions): Step =>
+  (
+    hold: Pick<SandboxHold, 'id' | 'epoch'> | null,
+    { cause, now, checkpointId }: ReleaseOptions,
+  ): Step =>
   (s) =>
     hold
       ? [

@@ -105,7 +105,7 @@ export function keepOrSuspend(
 function releaseOrphan(s: Session, sandboxId: string, now: string): SessionEvent[] {
   const epoch = partNumber(sandboxId);
   if (epoch > s.epoch) return [];
-  return release({ id: sandboxId, epoch, place: null }, { cause: 'orphan', now })(s);
+  return release({ id: sandboxId, epoch }, { cause: 'orphan', now })(s);
 }
 
 /**

@@ -1,5 +1,4 @@
-import type { SessionEvent } from '@hangar/contracts';
-import { clip } from '../clip.ts';
+import { clip, type SessionEvent } from '@hangar/contracts';
 import { heldSandbox, type Phase, type Session, type Turn } from '../session.ts';
 
 export type Named<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;

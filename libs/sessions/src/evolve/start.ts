@@ -47,7 +47,7 @@ export function evolveStart(
         state_reason: d.purpose === 'resume' ? 'resuming' : 'starting',
         phase: {
           state: d.purpose === 'resume' ? 'RESUMING' : 'STARTING',
-          sandbox: { id: d.sandbox_id, epoch: d.epoch, place: null },
+          sandbox: { id: d.sandbox_id, epoch: d.epoch, harness: d.harness, place: null },
           restoring: null,
           step: 'requested',
           text: 'waiting for a sandbox',

@@ -1,5 +1,5 @@
-import type { SessionEvents } from '@hangar/contracts';
-import { TURN_TEXT_CHARACTERS_MAX, clip } from '../clip.ts';
+import { clip, type SessionEvents } from '@hangar/contracts';
+import { TURN_TEXT_CHARACTERS_MAX } from '../turn-text.ts';
 import { heldSandbox, turnOf, type Session, type Turn } from '../session.ts';
 import { idle, withNotes, withTurn, type Named } from './parts.ts';
 
@@ -102,6 +102,7 @@ function turnRequested(s: Session, d: SessionEvents['TurnRequested']): Session {
     // A turn that begins with an answer has no prompt: what was lost is told in the next one [R2].
     notes: d.answered ? s.notes : [],
     given: [],
+    left: null,
     state_reason: `turn ${d.turn} is starting`,
     phase: { state: 'ACTIVE', sandbox, turn: d.turn, step: 'requested', since: d.requested_at },
   };
@@ -122,7 +123,8 @@ function turnFinished(s: Session, d: SessionEvents['TurnFinished']): Session {
     ...next,
     // The message was this turn's; delivered or not, it does not start another by itself.
     queue: next.queue.filter((m) => m.message_id !== turnOf(s, d.turn)?.message_id),
-    given: d.outcome === 'deferred' ? next.given : [],
+    // A cancelled call is authorised by nothing [A4]; of any other end the answer is still due.
+    given: d.outcome === 'cancelled' ? [] : next.given,
     harness_session: d.harness_session ?? next.harness_session,
     hand_off: next.hand_off && d.harness_session === undefined,
     conversation:

@@ -462,8 +462,8 @@ const RULES: Record<string, Row> = {
   ChangeHarness: row(
     '!conflict',
     ['!not_found', 'not created', 'DELETED'],
-    ['HarnessChanged SuspendRequested CheckpointDue', 'IDLE', 'IDLE, saved'],
-    ['HarnessChanged SuspendRequested', 'IDLE, a checkpoint is being taken'],
+    ['SuspendRequested CheckpointDue HarnessChanged', 'IDLE', 'IDLE, saved'],
+    ['SuspendRequested HarnessChanged', 'IDLE, a checkpoint is being taken'],
     ['HarnessChanged', 'SUSPENDED', 'SUSPENDED, asked', 'FAILED'],
   ),
   'ChangeHarness, the model alone': row(

@@ -96,6 +96,9 @@ export const attach = (epoch: number, minutes = 0) =>
 export const deliver = (turn: number, id: string) =>
   command('NoteDelivery', { run_id: runId(turn), turn, message_id: id });
 
+/** The harness's id of it. */
+export const CONVERSATION = 'conversation-1';
+
 export const finish = (turn: number, outcome = 'succeeded', minutes = 0) =>
   command(
     'FinishTurn',
@@ -106,7 +109,7 @@ export const finish = (turn: number, outcome = 'succeeded', minutes = 0) =>
       exit_code: outcome === 'succeeded' ? 0 : 1,
       summary: `did turn ${turn}`,
       usage: USAGE,
-      harness_session: 'conversation-1',
+      harness_session: CONVERSATION,
       conversation: 'native',
     },
     minutes,

@@ -1,3 +1,4 @@
+import type { MessageReceipt } from '@hangar/contracts';
 import { defineCommand } from '../../command.ts';
 import { EXIT } from '../../exit-codes.ts';
 import { SESSION_ARGUMENT } from './session-text.ts';
@@ -16,16 +17,25 @@ export const takeBackCommand = defineCommand({
   routes: ['DELETE /api/sessions/{ref}/queue/{message_id}'],
   async run({ args, client, output }) {
     const receipt = await client.sessions.takeBack(args.session, args.message);
-    const isBack = receipt.status !== 'queued';
+    const { status } = receipt;
     output.result(receipt, () => {
       if (!output.isTty) return output.line([args.message, receipt.status].join('\t'));
-      output.line(
-        isBack
-          ? `message ${args.message} is taken back`
-          : `message ${args.message} is asked back; hangar session queue ${args.session} shows ` +
-              'whether the agent has it',
-      );
+      output.line(`message ${args.message} ${textOf(status, args.session)}`);
     });
-    return isBack ? EXIT.ok : EXIT.stopped;
+    if (status === 'taken_back') return EXIT.ok;
+    return status === 'queued' ? EXIT.stopped : EXIT.failed;
   },
 });
+
+function textOf(status: MessageReceipt['status'], session: string): string {
+  switch (status) {
+    case 'taken_back':
+      return 'is taken back';
+    case 'queued':
+      return `is asked back; hangar session queue ${session} shows whether the agent has it`;
+    case 'failed':
+      return 'has failed: it is not known whether the agent had it';
+    case 'delivered':
+      return "is the agent's already";
+  }
+}

@@ -1,6 +1,3 @@
-/** Of a turn that is over, this much of its message and of its summary is told further. */
-export const TURN_TEXT_CHARACTERS_MAX = 2000;
-
 const CUT = /\[cut, \d+ characters more\]$/;
 const CUT_CHARACTERS_MAX = 40;
 
