@@ -42,6 +42,8 @@ export {
   type SandboxPlace,
   type SessionEvent,
   type SessionEvents,
+  type TerminalEvent,
+  type TerminalEvents,
   type TokenUsage,
 } from './events.ts';
 export { validateWire, type Wire } from './wire.ts';

@@ -4,6 +4,7 @@ import type { Session } from '../session.ts';
 import { ended } from './lifecycle.ts';
 import { always, inOrder, type Step } from './steps.ts';
 import { suspend } from './suspend.ts';
+import { refuseWhileTalking } from './talk.ts';
 import { endLimit } from './usage-limit.ts';
 
 /**
@@ -29,6 +30,10 @@ export function changeHarness(
   return inOrder(
     s,
     mayChange,
+    (before) => {
+      refuseWhileTalking(before, 'change the harness');
+      return [];
+    },
     letGo(data.harness, now),
     always(changed),
     // It is the other provider's limit.
