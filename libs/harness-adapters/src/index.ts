@@ -12,6 +12,8 @@ export {
   type HarnessName,
   type ProtocolInput,
   type ProtocolStep,
+  type TalkCommand,
+  type TalkSpec,
   type TurnErrorKind,
   type TurnProtocol,
   type TurnResult,
