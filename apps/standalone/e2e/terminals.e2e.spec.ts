@@ -121,11 +121,7 @@ describe(`terminals [X8] (${SHAPE})`, () => {
       await system.up();
       await screen.sees('end\r\n');
       expect(screen.all()).toContain(counted(100));
-      expect(screen.states).toEqual(
-        ['attached', 'reconnecting', 'attached'].flatMap((s) =>
-          s === 'reconnecting' ? screen.states.filter((each) => each === s) : [s],
-        ),
-      );
+      expect(screen.states.at(-1)).toBe('attached');
       expect(screen.lost).toBe(0);
       await client.terminals.close('shells', id);
       expect(await codeOf(screen)).toBe('exit');
@@ -207,6 +203,97 @@ describe(`terminals [X8] (${SHAPE})`, () => {
       expect(await dial()).toBe('attached');
       expect(mine.attached.state).toBe('attached');
       mine.attached.detach();
+    });
+  });
+
+  describe('talking with the agent itself', () => {
+    const openTalk = async (ref: string): Promise<[string, Screen]> => {
+      const { id, kind } = await client.terminals.open(ref, { kind: 'agent' });
+      expect(kind).toBe('agent');
+      return [id, openScreen(client, ref, id)];
+    };
+    const say = async (screen: Screen, words: string): Promise<void> => {
+      screen.type(`${words}\r`);
+      await screen.sees(`I heard "${words}".`);
+    };
+
+    it('needs a conversation, and a session at rest', async () => {
+      await create('silent');
+      await expect(client.terminals.open('silent', { kind: 'agent' })).rejects.toMatchObject({
+        code: 'conflict',
+        message: expect.stringContaining('no conversation'),
+      });
+      await client.sessions.send('silent', { message: '[[ until: go.txt ]]' });
+      await expect(client.terminals.open('silent', { kind: 'agent' })).rejects.toMatchObject({
+        code: 'conflict',
+        message: expect.stringContaining('between its turns'),
+      });
+      await client.sessions.interrupt('silent');
+    });
+
+    it('holds the turn back, survives kill -9, and its words are in the conversation [M5] [C2]', async () => {
+      await create('talkative', { message: '[[ say: hello ]]' });
+      const [id, screen] = await openTalk('talkative');
+      await screen.sees('I was sent 1 user and 1 assistant messages.');
+      await say(screen, 'the word is pelican');
+      await expect(client.terminals.open('talkative', { kind: 'agent' })).rejects.toMatchObject({
+        code: 'conflict',
+        message: expect.stringContaining(id),
+      });
+      await expect(client.sessions.suspend('talkative')).rejects.toMatchObject({
+        code: 'conflict',
+      });
+      await client.sessions.send('talkative', { message: '[[ echo ]]' });
+      await system.kill();
+      await system.up();
+      const waiting = await client.sessions.get('talkative');
+      expect(waiting).toMatchObject({ state: 'IDLE', talk: { terminal_id: id } });
+      expect(waiting.queue).toHaveLength(1);
+      expect(waiting.turns).toHaveLength(1);
+      await say(screen, 'and the other is heron');
+      screen.type('/exit\r');
+      expect(await screen.attached.ended).toEqual({ kind: 'exit', exitCode: 0, reason: null });
+      const after = await sessionWhere(
+        client,
+        'talkative',
+        (s) => s.state === 'IDLE' && s.turns.length === 2,
+      );
+      expect(after.talk).toBeNull();
+      expect(after.turns[1]).toMatchObject({ outcome: 'succeeded', conversation: 'native' });
+      expect(after.turns[1]?.summary).toContain('I was sent 4 user and 3 assistant messages.');
+      expect(after.checkpoints.map(({ reason }) => reason)).toEqual(['turn', 'talk', 'turn']);
+    });
+
+    it('what was said comes back in another sandbox', async () => {
+      const [id, screen] = await openTalk('talkative');
+      await say(screen, 'a last word');
+      await client.terminals.close('talkative', id);
+      expect((await screen.attached.ended).kind).toBe('exit');
+      const ended = await sessionWhere(
+        client,
+        'talkative',
+        (s) => s.talk === null && s.checkpoints.filter((c) => c.reason === 'talk').length === 2,
+      );
+      expect(ended.state_reason).toContain('ended by a person');
+      await again(() => client.sessions.suspend('talkative'));
+      await sessionWhere(client, 'talkative', (s) => s.state === 'SUSPENDED');
+      const done = await client.sessions.sendAndWait(
+        'talkative',
+        { message: '[[ echo ]]' },
+        { waitSeconds: WAIT_SECONDS },
+      );
+      expect(done.turns.at(-1)?.summary).toContain('I was sent 6 user and 5 assistant messages.');
+    });
+
+    it('goes with its sandbox, and says so', async () => {
+      const [, screen] = await openTalk('talkative');
+      await say(screen, 'lost words');
+      const { sandbox_id } = await client.sessions.get('talkative');
+      await system.killSandbox(sandbox_id ?? '');
+      expect(await screen.attached.ended).toMatchObject({ kind: 'exit', exitCode: null });
+      const gone = await sessionWhere(client, 'talkative', (s) => s.state === 'SUSPENDED');
+      expect(gone.talk).toBeNull();
+      expect(gone.attention.map(({ kind }) => kind)).toContain('lost_state');
     });
   });
 

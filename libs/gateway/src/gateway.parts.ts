@@ -107,7 +107,7 @@ export function gatewayParts(
     activity: new ActivityService({ activity, pool, nats: log.nats, reader, live }),
     sessions: new SessionsService({ ...shared, reader, environments }),
     sandboxCalls: new SandboxCallsService({ reader, commands, sandboxIo, checkpointExport }),
-    terminals: new TerminalsService({ reader, idempotency, sandboxIo }),
+    terminals: new TerminalsService({ ...shared, reader, sandboxIo }),
     environments: new EnvironmentsService({ ...shared, reader: environments }),
     secrets: new SecretsService({ pool, vault, log: access, idempotency, now }),
     tokens: new TokensService({ tokens, log: access, idempotency, clock: systemClock }),

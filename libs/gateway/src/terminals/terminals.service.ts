@@ -7,13 +7,19 @@ import {
 } from '@hangar/contracts';
 import type { SandboxIo, SandboxRef, TerminalStatus, TerminalView } from '@hangar/sandbox-drivers';
 import type { Caller } from '../auth/caller.ts';
+import type { Commands } from '../commands.ts';
 import type { Creation, Idempotency } from '../idempotency/idempotency.ts';
+import type { GatewaySettings } from '../settings.ts';
+import type { ViewWatch } from '../views/view-watch.ts';
 import type { SessionReader } from '../sessions/session.reader.ts';
-import type { SessionView } from '../sessions/session.view.ts';
+import type { SessionView, TalkView } from '../sessions/session.view.ts';
 
 export interface TerminalsParts {
   reader: SessionReader;
   idempotency: Idempotency;
+  commands: Commands;
+  watch: ViewWatch;
+  settings: Pick<GatewaySettings, 'harnesses'>;
   sandboxIo: Pick<SandboxIo, 'terminals'>;
 }
 
@@ -39,7 +45,10 @@ export class TerminalsService {
     const sandbox = sandboxOf(session);
     if (!sandbox) return { items: [] };
     const terminals = await this.#parts.sandboxIo.terminals.list(sandbox.ref);
-    return { items: terminals.map(documentOf) };
+    const items = terminals.map(documentOf);
+    const { talk } = session;
+    const isComing = talk !== null && items.every(({ id }) => id !== talk.terminal_id);
+    return { items: isComing ? [...items, coming(talk, SIZE_DEFAULT)] : items };
   }
 
   /** Throws `conflict` without a sandbox: a terminal never resumes a session by itself. */
@@ -47,11 +56,13 @@ export class TerminalsService {
     caller: Caller,
     ref: string,
     creation: Creation,
-    { cols, rows }: OpenTerminal,
+    body: OpenTerminal,
   ): Promise<TerminalDocument> {
     const { reader, idempotency, sandboxIo } = this.#parts;
     const session = await reader.find(caller.owner, ref);
+    const { cols, rows } = body;
     return idempotency.once(caller, creation, async (seed) => {
+      if (body.kind === 'agent') return this.#talk(caller, session, seed, body);
       const { ref: sandbox, cwd } = requireSandbox(session);
       const id = deriveId('trm', seed);
       await sandboxIo.terminals.open(sandbox, id, { argv: SHELL, cwd, cols, rows });
@@ -62,8 +73,39 @@ export class TerminalsService {
     });
   }
 
+  /** The sessions service says whether it may be; the process is started by the runs service. */
+  async #talk(
+    caller: Caller,
+    { id, harness }: SessionView,
+    request_id: string,
+    size: { cols: number; rows: number },
+  ): Promise<TerminalDocument> {
+    const { commands, watch, reader, settings } = this.#parts;
+    const talks = settings.harnesses.some(
+      ({ name, capabilities }) => name === harness && capabilities['talk'] === true,
+    );
+    const data = { request_id, ...size, talks };
+    await commands.send('session', 'StartTalk', id, data, caller);
+    await watch.caughtUp();
+    const { talk } = await reader.find(caller.owner, id);
+    if (talk) return coming(talk, size);
+    throw new HangarError('conflict', 'The talk with the agent has ended already.', {
+      hint: 'The session says why (hangar session get).',
+    });
+  }
+
   async close(caller: Caller, ref: string, id: string): Promise<void> {
     const session = await this.#parts.reader.find(caller.owner, ref);
+    if (session.talk?.terminal_id === id) {
+      await this.#parts.commands.send(
+        'session',
+        'EndTalk',
+        session.id,
+        { terminal_id: id },
+        caller,
+      );
+      return;
+    }
     const sandbox = sandboxOf(session);
     if (sandbox) await this.#parts.sandboxIo.terminals.close(sandbox.ref, id);
   }
@@ -79,9 +121,29 @@ export class TerminalsService {
     const { ref: sandbox } = requireSandbox(session);
     const { from = 0, cols = SIZE_DEFAULT.cols, rows = SIZE_DEFAULT.rows } = query;
     const view = { from, size: { cols, rows } };
-    return this.#parts.sandboxIo.terminals.attach(sandbox, id, view, signal);
+    try {
+      return await this.#parts.sandboxIo.terminals.attach(sandbox, id, view, signal);
+    } catch (error) {
+      if (HangarError.from(error).code !== 'not_found') throw error;
+      const { talk, state_reason, name } = await this.#parts.reader.find(owner, ref);
+      if (talk?.terminal_id === id)
+        throw new HangarError('unavailable', 'The agent is being started.', { cause: error });
+      throw isAgent(id) ? noTerminal(name, id, state_reason) : noTerminal(name, id);
+    }
   }
 }
+
+/** On record, and not in its sandbox yet. */
+const coming = (talk: TalkView, size: { cols: number; rows: number }): TerminalDocument => ({
+  id: talk.terminal_id,
+  kind: 'agent',
+  state: 'starting',
+  exit_code: null,
+  created_at: new Date(talk.since).toISOString(),
+  ...size,
+  viewers: 0,
+  printed: 0,
+});
 
 interface Place {
   ref: SandboxRef;
@@ -103,10 +165,14 @@ function requireSandbox(session: SessionView): Place {
   );
 }
 
-const noTerminal = (name: string, id: string): HangarError =>
-  new HangarError('not_found', `Session ${name} has no terminal ${id}.`, {
-    hint: 'GET /api/sessions/{session}/terminals (hangar session terminals) shows those it has.',
-  });
+const noTerminal = (name: string, id: string, reason?: string): HangarError =>
+  new HangarError(
+    'not_found',
+    `Session ${name} has no terminal ${id}${reason ? `: ${reason}` : ''}.`,
+    {
+      hint: 'GET /api/sessions/{session}/terminals (hangar session terminals) shows those it has.',
+    },
+  );
 
 export const documentOf = (terminal: TerminalStatus): TerminalDocument => ({
   id: terminal.id,
