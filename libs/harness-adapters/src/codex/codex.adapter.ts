@@ -69,7 +69,7 @@ function talk(talk: TalkSpec): TalkCommand {
     files: [
       {
         path: '.codex/config.toml',
-        content: `${configuration(talk)}${NO_DIALOGS}`,
+        content: `${configuration(talk)}${noDialogs(talk)}`,
         mode: 0o600,
       },
     ],
@@ -77,8 +77,23 @@ function talk(talk: TalkSpec): TalkCommand {
   };
 }
 
-const NO_DIALOGS =
-  '[tui]\nscreen_reader_detection_done = true\n[notice]\nhide_full_access_warning = true\n';
+/** What it would ask or announce before the conversation is there; some of it would change the model. */
+const noDialogs = ({ model }: TalkSpec): string =>
+  [
+    '[tui]',
+    'screen_reader_detection_done = true',
+    '[tui.model_availability_nux]',
+    `${quoted(NEWEST_MODEL)} = 4`,
+    '[notice]',
+    'hide_full_access_warning = true',
+    ...(model === null
+      ? []
+      : ['[notice.model_migrations]', `${quoted(model)} = ${quoted(NEWEST_MODEL)}`]),
+    '',
+  ].join('\n');
+
+/** The one that the CLI of this version would have people try. */
+const NEWEST_MODEL = 'gpt-6-sol';
 
 /**
  * The app server reads no key from the environment by itself: a provider names the variable, or the
