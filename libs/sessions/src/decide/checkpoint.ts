@@ -2,7 +2,6 @@ import { HangarError, type SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
 import { isAsk, partNumber, turnOf, type Session, type SessionCheckpoint } from '../session.ts';
 import { ended } from './lifecycle.ts';
-import { suspend } from './suspend.ts';
 import {
   always,
   checkpointDue,
@@ -14,6 +13,7 @@ import {
   newestComplete,
   raise,
   release,
+  suspend,
   turnOrIdle,
   whyCut,
   type Step,

@@ -5,20 +5,8 @@ import { mayDefer, mayIdle, restsSince, waitsOnPerson, wantsInterval } from '../
 import { deferTurn } from './ask.ts';
 import { ended, stillActive } from './lifecycle.ts';
 import { suspended } from './sandbox.ts';
-import { always, checkpointDue, inOrder, isLimited, release } from './steps.ts';
+import { checkpointDue, isLimited, release, suspend } from './steps.ts';
 import { counted } from '../counted.ts';
-
-export function suspend(
-  s: Session,
-  options: { reason: string; automatic: boolean; force: boolean },
-  now: string,
-): SessionEvent[] {
-  return inOrder(
-    s,
-    always({ type: 'SuspendRequested', data: options }),
-    checkpointDue('suspend', now),
-  );
-}
 
 export function suspendSession(
   s: Session,
