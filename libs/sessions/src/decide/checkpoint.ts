@@ -10,6 +10,7 @@ import {
   inOrder,
   interrupted,
   isLimited,
+  keepSandbox,
   newestComplete,
   raise,
   release,
@@ -194,6 +195,7 @@ const abortSuspend =
     return inOrder(
       s,
       always({ type: 'SuspendAborted', data: { reason } }),
+      keepSandbox(reason),
       clearUnsaved('the refused suspend says more'),
       raise('limit', `suspend-${s.checkpoint_number}`, reason, ['suspend --force'], now),
       (after) =>

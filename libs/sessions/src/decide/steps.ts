@@ -86,6 +86,17 @@ export const turnOrIdle =
     return [{ type: 'SessionIdled', data: { since: now, reason: `${reason}${whatWaits(s)}` } }];
   };
 
+/** The answer to a sandbox that asks whether it may go. */
+export const keepSandbox =
+  (reason: string): Step =>
+  (s) => {
+    const hold = heldSandbox(s);
+    if (!hold) return [];
+    return [
+      { type: 'SandboxKeepRequested', data: { session_id: s.id, sandbox_id: hold.id, reason } },
+    ];
+  };
+
 /** Saves everything first; the sandbox goes only after a complete checkpoint [C2] [X3]. */
 export function suspend(
   s: Session,
