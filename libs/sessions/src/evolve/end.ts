@@ -64,6 +64,7 @@ export function evolveEnd(
         checkpointing: null,
         queue: [],
         attention: [],
+        limited: null,
         state_reason: 'archived',
         phase: { state: 'ARCHIVED', sandbox: heldSandbox(s) },
       };
@@ -73,6 +74,7 @@ export function evolveEnd(
         checkpointing: null,
         queue: [],
         attention: [],
+        limited: null,
         state_reason: `deleted by ${event.data.deleted_by}`,
         phase: { state: 'DELETED', sandbox: heldSandbox(s) },
       };
