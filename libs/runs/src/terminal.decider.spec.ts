@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { given } from '@hangar/testing';
 import { describe, expect, it } from '@jest/globals';
 import { EVENT_SCHEMAS, type AnyEvent, type TerminalEvent } from '@hangar/contracts';
 import { decideTerminal, type TerminalCommand, type TerminalCommands } from './terminal.decider.ts';
@@ -14,7 +13,6 @@ const fixture = (type: string): AnyEvent =>
   }) as AnyEvent;
 
 const NOW = '2030-01-01T12:00:00.000Z';
-const decider = { initial: initialTerminal, evolve: evolveTerminal, decide: decideTerminal };
 const command = <K extends keyof TerminalCommands>(type: K, data: TerminalCommands[K]) =>
   ({ type, data, now: NOW }) as TerminalCommand;
 const start = command('StartTerminal', fixture('TerminalRequested').data as TerminalRequest);
@@ -41,13 +39,12 @@ describe('the terminal of a talk', () => {
   });
 
   it.each([start, started, end, finish])('after its end $type is quiet', (late) => {
-    given(decider, ...told(start, started, finish))
-      .when(late)
-      .thenNothing();
+    const over = told(start, started, finish).reduce(evolveTerminal, initialTerminal);
+    expect(decideTerminal(over, late)).toEqual([]);
   });
 
   it.each([started, end, finish])('before its start $type is quiet', (early) => {
-    given(decider).when(early).thenNothing();
+    expect(decideTerminal(initialTerminal, early)).toEqual([]);
   });
 
   it('says how it ended, and of which sandbox', () => {
