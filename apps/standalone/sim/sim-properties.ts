@@ -197,6 +197,8 @@ function checkRestState(s: Session): void {
   if ((state === 'IDLE' || (state === 'INTERRUPTED' && heldSandbox(s))) && !isKept(s))
     throw new SimFailure(`(a) ${state} for ever, with a sandbox that nobody needs`);
   if (s.checkpointing) throw new SimFailure(`(a) ${s.checkpointing.id} is waited for for ever`);
+  if (s.talk) throw new SimFailure(`(a) ${s.talk.terminal_id} is talked in for ever`);
+  if (s.talk_unsaved && state === 'IDLE') throw new SimFailure('(c) a talk that nobody saves');
   if (s.queue.length && state !== 'INTERRUPTED' && state !== 'FAILED')
     throw new SimFailure(`(a) messages wait in ${state}`);
 }
@@ -327,6 +329,9 @@ function checkComputers(world: SimWorld, s: Session): void {
     const isGoing = world.tasks.has(`destroy:${computer.id}`);
     if (computer.isAlive && computer.id !== held && !isGoing)
       throw new SimFailure(`${computer.id} is alive and nobody's`);
+    for (const [id, talked] of computer.talks)
+      if (talked.isRunning && computer.isAlive && !isGoing)
+        throw new SimFailure(`(b) the agent in ${id} is at work, and nobody told it to stop`);
     for (const [id, p] of computer.processes)
       if (p.isRunning && computer.isAlive && !isGoing && !isWaitingUp(s)) {
         const run = world.log.state('run', id);
