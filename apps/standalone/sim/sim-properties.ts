@@ -25,8 +25,12 @@ export function checkAlways(records: Recorded[], world: SimWorld): void {
   if (!s.state_reason.trim()) throw new SimFailure(`(f) ${s.phase.state} without a reason`);
   checkCards(s);
   checkUsageLimit(s);
+  if (s.talk && s.phase.state !== 'IDLE')
+    throw new SimFailure(`(b) ${s.talk.terminal_id} is talked in, in ${s.phase.state}`);
   for (const { event, version } of ofSession) {
     if (event.type === 'TurnRequested') checkHarness(world, event.data);
+    if (event.type === 'TurnRequested' && s.talk_unsaved)
+      throw new SimFailure(`(c) turn ${event.data.turn} before what was said is saved`);
     if (event.type === 'TurnFinished') noteLost(world, event.data);
     if (event.type === 'CheckpointRecorded') checkEpoch(world, s, event.data.checkpoint_id);
     if (event.type === 'CheckpointsDropped' && event.data.reason === 'late')
