@@ -25,6 +25,7 @@ import {
   parkedError,
   tellHanded,
   type LogConnection,
+  type EffectRunnerOptions,
   type Presence,
 } from '@hangar/messaging';
 import { eventSubjects } from '@hangar/messaging/jetstream';
@@ -130,6 +131,17 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
       sandboxesAhead: (id) => sandboxesAhead(pool, id),
     });
     this.#io = await serveIo(this.#options, presence);
+    const effects = (kinds: EffectRunnerOptions['kinds'], concurrency: number): Part =>
+      createEffectRunner({
+        pool,
+        wake,
+        instance: `${instance}-sandboxes`,
+        kinds,
+        concurrency,
+        // Tried until it is done: a sandbox that cannot be asked is not gone.
+        attemptsMax: Number.MAX_SAFE_INTEGER,
+        onError: (error) => onError(error),
+      });
     this.#parts.push(
       createRelay({ pool, nats, wake, onError }),
       createConsumer({
@@ -150,25 +162,8 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
             });
         },
       }),
-      createEffectRunner({
-        pool,
-        wake,
-        instance: `${instance}-sandboxes`,
-        kinds: { [PROVISION]: worker.provision },
-        concurrency: STARTS_MAX,
-        attemptsMax: Number.MAX_SAFE_INTEGER,
-        onError: (error) => onError(error),
-      }),
-      createEffectRunner({
-        pool,
-        wake,
-        instance: `${instance}-sandboxes`,
-        kinds: { [DESTROY]: worker.destroy },
-        concurrency: ENDS_MAX,
-        // Tried until it is done: a sandbox that cannot be asked is not gone.
-        attemptsMax: Number.MAX_SAFE_INTEGER,
-        onError: (error) => onError(error),
-      }),
+      effects({ [PROVISION]: worker.provision }, STARTS_MAX),
+      effects({ [DESTROY]: worker.destroy }, ENDS_MAX),
       createReaper({
         pool,
         sandboxes,
