@@ -1,6 +1,9 @@
 import type { AttachedTerminal, HangarClient } from '@hangar/client';
 import { until } from './workplace.ts';
 
+/** A viewer that comes back after everything was started anew, on a busy machine. */
+const SEES_MS_MAX = 150_000;
+
 export interface Screen {
   attached: AttachedTerminal;
   /** All that came, byte for byte. */
@@ -43,8 +46,10 @@ export function openScreen(
       if (!screen.attached.write(Buffer.from(text))) throw new Error('the terminal took nothing');
     },
     sees: (text) =>
-      until(`the screen shows ${text}, but: ${all().slice(-500)}`, async () =>
-        all().includes(text),
+      until(
+        `the screen shows ${text}, but: ${all().slice(-500)}`,
+        async () => all().includes(text),
+        SEES_MS_MAX,
       ),
   };
   return screen;
