@@ -89,6 +89,10 @@ describe('the routes of the server', () => {
     'GET /api/sessions/{ref}/checkpoints/{id}/export',
     'GET /api/sessions/{ref}/changes',
     'POST /api/sessions/{ref}/exec',
+    'POST /api/sessions/{ref}/terminals',
+    'GET /api/sessions/{ref}/terminals',
+    'DELETE /api/sessions/{ref}/terminals/{id}',
+    'GET /api/sessions/{ref}/terminals/{id}/attach',
     'GET /api/sessions/{ref}/events',
     'GET /api/events',
     'POST /api/environments',
@@ -143,6 +147,6 @@ describe('the routes of the server', () => {
     expect(notAsked.map(({ path }) => path.join(' '))).toEqual([]);
   });
 
-  /** These have specs of their own: they touch files or the machine. */
-  const NOT_IN_CASES = new Set(['checkpoint export', 'doctor', 'completion']);
+  /** These have specs of their own: they touch files, the machine or the keyboard. */
+  const NOT_IN_CASES = new Set(['checkpoint export', 'doctor', 'completion', 'session attach']);
 });

@@ -23,7 +23,7 @@ export class Spokes {
   isIncomplete = false;
 
   constructor(log: LogConnection) {
-    this.#store = log.store(['sandbox', 'checkpoint', 'run']);
+    this.#store = log.store(['sandbox', 'checkpoint', 'run', 'terminal']);
     this.#consumer = createConsumer({
       name: 'test-spokes',
       pool: log.pool,
@@ -114,6 +114,17 @@ export class Spokes {
       case 'TurnCancelRequested':
         await this.#finish(event, named.data, 'cancelled');
         return;
+      case 'TalkEndRequested': {
+        const { session_id, terminal_id, reason } = named.data;
+        await this.#tell(event, `terminal/${terminal_id}`, 'TerminalEnded', {
+          terminal_id,
+          session_id,
+          epoch: 1,
+          reason,
+          ended_at: event.at,
+        });
+        return;
+      }
       case 'SteerRequested':
         await this.#tellMessage(event, 'RunMessageDelivered', named.data);
         return;
