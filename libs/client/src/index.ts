@@ -12,5 +12,6 @@ export type { WebhookCalls } from './calls/webhook-calls.ts';
 export type { AuditCalls, AuditFilter } from './calls/audit-calls.ts';
 export type { ActivityMoment, FollowOptions } from './live/activity-follow.ts';
 export type { EventCalls, EventOptions } from './live/event-calls.ts';
+export type { McpCalls } from './calls/mcp-calls.ts';
 export { API_VERSION } from './calls/server-calls.ts';
 export type { ReadyPart, Readiness, ServerCalls, ServerReport } from './calls/server-calls.ts';
