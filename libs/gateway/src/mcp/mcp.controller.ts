@@ -1,4 +1,4 @@
-import { Controller, Inject, Logger, Req, Res, type OnModuleDestroy } from '@nestjs/common';
+import { Controller, Inject, Logger, Req, Res, type OnApplicationShutdown } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { HangarError } from '@hangar/contracts';
 import { toNodeHandler } from '@modelcontextprotocol/node';
@@ -25,7 +25,7 @@ import type { ToolServices } from './tool.ts';
  */
 @ApiExcludeController()
 @Controller('mcp')
-export class McpController implements OnModuleDestroy {
+export class McpController implements OnApplicationShutdown {
   readonly #logger = new Logger('mcp');
   readonly #handler;
   readonly #serve;
@@ -71,7 +71,8 @@ export class McpController implements OnModuleDestroy {
     await this.#serve(Object.assign(request, { auth }), response, request.body);
   }
 
-  async onModuleDestroy(): Promise<void> {
+  /** After the last answer: what is being answered is not cut. */
+  async onApplicationShutdown(): Promise<void> {
     await this.#handler.close();
   }
 }

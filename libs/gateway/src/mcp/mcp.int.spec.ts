@@ -167,7 +167,10 @@ describe('a wait [U4]', () => {
       questions: [{ id: 'q1', choices: ['A', 'B'] }],
     });
     expect(asked.text).toContain(`Next: Call answer with session asks, card ${card?.card}`);
+    const nothing = await mcp.call('answer', { session: 'asks', card: card?.card, reason: 'no' });
+    expect(nothing.structured).toMatchObject({ code: 'invalid', detail: 'The answer is missing.' });
     const answering = mcp.call('answer', { session: 'asks', card: card?.card, text: 'B' });
+    await eventually(async () => (await get('asks')).attention.length === 0);
     await stack.spokes.release('RunFinished');
     expect(sessionOf(await answering)).toMatchObject({ cards: [], turn: { outcome: 'succeeded' } });
     const late = await mcp.call('answer', { session: 'asks', card: card?.card, text: 'A' });
@@ -185,7 +188,7 @@ describe('a wait [U4]', () => {
     );
     await eventually(async () => (await get('left')).turns[0]?.started_at);
     leaving.abort();
-    await expect(sent).rejects.toThrow();
+    await expect(sent).rejects.toThrow(/abort/i);
     await stack.spokes.release('RunFinished');
     await eventually(async () => (await get('left')).turns[0]?.outcome === 'succeeded');
   });

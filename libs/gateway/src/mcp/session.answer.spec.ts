@@ -143,10 +143,15 @@ describe('a session as an answer', () => {
       untracked: { state: 'partly' },
       ignored: { state: 'lost' },
       processes: { state: 'lost' },
-      losses: [],
+      losses: [{ path: 'big.bin', reason: 'too large' }, { reason: 'no repository' }],
     };
     const { losses } = sessionAnswer(session({ continuity }));
-    expect(losses).toEqual(['conversation: lost (no file)', 'untracked: partly']);
+    expect(losses).toEqual([
+      'conversation: lost (no file)',
+      'untracked: partly',
+      'big.bin: too large',
+      'no repository',
+    ]);
   });
 
   it('is bounded, whatever was said', () => {
@@ -165,7 +170,7 @@ describe('a session as an answer', () => {
         })),
       }),
     );
-    expect(JSON.stringify(answer).length).toBeLessThan(120_000);
+    expect(JSON.stringify(answer).length).toBeLessThan(60_000);
     expect(answer.turn?.answer).toContain('[cut, 988000 characters more]');
   });
 });

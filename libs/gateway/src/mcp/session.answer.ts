@@ -11,9 +11,10 @@ import type { ToolAnswer } from './tool.ts';
 /** Characters shown of what a person or an agent wrote; the whole is in `activity`. */
 const MESSAGE_CHARACTERS_MAX = 1000;
 const ANSWER_CHARACTERS_MAX = 12_000;
-const CARD_CHARACTERS_MAX = 4000;
+const CARD_CHARACTERS_MAX = 2000;
 const QUEUED_CHARACTERS_MAX = 200;
-const CARDS_SHOWN_MAX = 10;
+const CARDS_SHOWN_MAX = 5;
+const LOSSES_SHOWN_MAX = 20;
 
 export interface TurnAnswer {
   number: number;
@@ -103,10 +104,16 @@ const LISTED_PARTS = ['conversation', 'commits', 'staged', 'unstaged', 'untracke
 
 function lossesOf({ continuity }: SessionDocument): string[] {
   if (continuity === null) return [];
-  return LISTED_PARTS.filter((part) => continuity[part].state !== 'kept').map((part) => {
+  const parts = LISTED_PARTS.filter((part) => continuity[part].state !== 'kept').map((part) => {
     const { state, detail } = continuity[part];
-    return clip(`${part}: ${state}${detail ? ` (${detail})` : ''}`, QUEUED_CHARACTERS_MAX);
+    return `${part}: ${state}${detail ? ` (${detail})` : ''}`;
   });
+  const things = continuity.losses.map(({ path, reason }) =>
+    path ? `${path}: ${reason}` : reason,
+  );
+  return [...parts, ...things]
+    .slice(0, LOSSES_SHOWN_MAX)
+    .map((text) => clip(text, QUEUED_CHARACTERS_MAX));
 }
 
 /** A session as a tool answers it; `message_id` when the call was about a message. */

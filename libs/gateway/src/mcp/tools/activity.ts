@@ -5,7 +5,7 @@ import { sessionField } from '../fields.ts';
 import { defineTool } from '../tool.ts';
 
 const ITEMS_SHOWN_DEFAULT = 30;
-const ITEMS_SHOWN_MAX = 100;
+const ITEMS_SHOWN_MAX = 50;
 const TEXT_CHARACTERS_MAX = 600;
 const LINE_CHARACTERS_MAX = 300;
 

@@ -1,4 +1,9 @@
-import { answerCardSchema, cardIdSchema, type SessionOutcome } from '@hangar/contracts';
+import {
+  answerCardSchema,
+  cardIdSchema,
+  HangarError,
+  type SessionOutcome,
+} from '@hangar/contracts';
 import { z } from 'zod';
 import { bodyOf, sessionField, waitField } from '../fields.ts';
 import { answered } from '../session.answer.ts';
@@ -20,14 +25,22 @@ export const answer = defineTool({
   input: z.strictObject({
     session: sessionField,
     card: cardIdSchema.describe('The id of the card (card-...)'),
-    verdict: shape.verdict.optional().describe('For a decision; "deny" leaves a question open too'),
+    verdict: shape.verdict
+      .unwrap()
+      .optional()
+      .describe('For a decision; "deny" leaves a question open too'),
     text: shape.text.describe('The answer to a card with one question'),
     answers: shape.answers.describe('The answers by question id, for a card with several'),
-    reason: shape.reason.optional().describe('What the agent is told with a "deny"'),
+    reason: shape.reason.unwrap().optional().describe('What the agent is told with a "deny"'),
     wait_seconds: waitField,
   }),
   async run(input, { sessions, caller, hold }) {
-    const { session, card, wait_seconds } = input;
+    const { session, card, wait_seconds, verdict, text, answers } = input;
+    // Leave is not given by saying nothing, as a person's empty answer over REST may.
+    if (verdict === undefined && text === undefined && answers === undefined)
+      throw new HangarError('invalid', 'The answer is missing.', {
+        hint: 'Give verdict "allow" or "deny" for a decision, text or answers for a question.',
+      });
     const body = answerCardSchema.parse(bodyOf(input, ['session', 'card', 'wait_seconds']));
     const document = await sessions.answerCard(caller, session, card, body, hold(wait_seconds));
     return answered(document.body as SessionOutcome);

@@ -32,14 +32,14 @@ export const changes = defineTool({
     const files = bounded(wanted.slice(0, FILES_SHOWN_MAX));
     const notes = {
       files_left_out: wanted.length - files.length,
-      diffs_left_out: files.filter(({ left_out }) => left_out).length,
+      diffs_left_out: files.filter(({ diff }, at) => diff === null && wanted[at]?.diff !== null)
+        .length,
       truncated: found.truncated ?? false,
     };
     const { source, taken_at, base } = found;
-    const shown = files.map(({ left_out: _, ...file }) => file);
     return {
-      text: textOf(shown, notes, source, taken_at),
-      structured: { source, taken_at, base, files: shown, ...notes },
+      text: textOf(files, notes, source, taken_at),
+      structured: { source, taken_at, base, files, ...notes },
     };
   },
 });
@@ -49,15 +49,14 @@ const isIn = ({ path }: File, wanted: string): boolean => {
   return path === wanted || path.startsWith(folder);
 };
 
-/** Diffs until their bound is reached, each cut to its own. */
-function bounded(files: File[]): (File & { left_out: boolean })[] {
+/** Each diff cut to its bound; those past the bound of all are null, as those of binary files. */
+function bounded(files: File[]): File[] {
   let left = DIFF_CHARACTERS_MAX;
   return files.map((file) => {
-    if (file.diff === null) return { ...file, left_out: false };
-    const diff = clip(file.diff, FILE_DIFF_CHARACTERS_MAX);
-    if (diff.length > left) return { ...file, diff: null, left_out: true };
+    const diff = file.diff === null ? null : clip(file.diff, FILE_DIFF_CHARACTERS_MAX);
+    if (diff === null || diff.length > left) return { ...file, diff: null };
     left -= diff.length;
-    return { ...file, diff, left_out: false };
+    return { ...file, diff };
   });
 }
 

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { sessionField } from '../fields.ts';
 import { defineTool } from '../tool.ts';
 
-const DECISIONS_SHOWN_DEFAULT = 50;
-const DECISIONS_SHOWN_MAX = 100;
+const DECISIONS_SHOWN_DEFAULT = 30;
+const DECISIONS_SHOWN_MAX = 50;
 const INPUT_CHARACTERS_MAX = 300;
 
 export const decisions = defineTool({
