@@ -161,9 +161,9 @@ export interface ProtocolStep {
 /**
  * The line protocol of one turn: a state machine without I/O, clock or randomness. Fed the same
  * lines it says the same things with the same keys, so a restarted service replays the output
- * from byte 0 and nothing is sent twice. What came from people (`steer`, `withdraw`, `answer`,
- * `defer`) is then told again at the start, before the first line: the keys of what it writes
- * must not depend on when it came. A message on record as `returned` is not told again: it may be
+ * from byte 0 and nothing is sent twice. What came from people is then told again as soon as it can
+ * be: answers and `defer` before the first line, messages (`steer`, `withdraw`) once the process has
+ * named its conversation. The keys of what is written must not depend on when it came. A message on record as `returned` is not told again: it may be
  * another turn's by now, and a process that still runs would get it a second time.
  */
 export interface TurnProtocol {

@@ -78,6 +78,15 @@ const ANSWERS = new Set(['invalid', 'forbidden', 'exhausted', 'not_found']);
 const isAnswer = (error: unknown): boolean =>
   error instanceof HangarError && ANSWERS.has(error.code);
 
+/** Rules that nobody would hold the agent to are no rules: its turn does not start [A3]. */
+function requireAsking({ name, capabilities }: HarnessAdapter, { permissions }: RunRequest): void {
+  if (capabilities.approvals || !asksLeave(permissions ?? ALL_ALLOWED)) return;
+  throw new HangarError(
+    'invalid',
+    `${name} runs its tools without asking for leave, and this session has rules; allow all, or take another harness`,
+  );
+}
+
 class Execution {
   readonly #options: WorkerOptions;
   readonly #effect: LeasedEffect;
@@ -143,6 +152,7 @@ class Execution {
       return this.#fail('vanished', 'the agent is not there any more', false);
     if (running === null) await this.#stopOthers(ref, request);
     const adapter = this.#options.adapter(request.harness);
+    if (running === null) requireAsking(adapter, request);
     const variables = await this.#variables(request);
     await this.#hide(request, variables);
     const native = this.#spec(request, variables, 'native');

@@ -42,7 +42,7 @@ export interface SessionCommands {
   FailStart: { sandbox_id: string; phase: string; reason: string };
   LoseSandbox: { sandbox_id: string; reason: string };
   FinishRelease: { sandbox_id: string; cause: string };
-  KeepOrSuspend: { sandbox_id: string; busy?: boolean };
+  KeepOrSuspend: { sandbox_id: string; busy?: boolean; reason?: string };
 
   FinishRestore: { checkpoint_id: string; epoch: number; continuity: Continuity };
   TryOlderCheckpoint: { checkpoint_id: string; epoch: number; error: string };

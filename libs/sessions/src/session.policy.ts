@@ -29,8 +29,8 @@ function translate(event: AnyEvent, now: string): SessionCommand | null {
       return { type: 'FailStart', now, data: { sandbox_id, phase, reason } };
     }
     case 'SandboxExpiring': {
-      const { sandbox_id, busy = false } = event.data;
-      return { type: 'KeepOrSuspend', now, data: { sandbox_id, busy } };
+      const { sandbox_id, busy = false, reason } = event.data;
+      return { type: 'KeepOrSuspend', now, data: { sandbox_id, busy, reason } };
     }
     case 'SandboxDestroyed': {
       const { sandbox_id, cause } = event.data;

@@ -2,7 +2,6 @@ import { HangarError, type SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
 import { isAsk, partNumber, turnOf, type Session, type SessionCheckpoint } from '../session.ts';
 import { ended } from './lifecycle.ts';
-import { suspend } from './suspend.ts';
 import {
   always,
   checkpointDue,
@@ -11,9 +10,11 @@ import {
   inOrder,
   interrupted,
   isLimited,
+  keepSandbox,
   newestComplete,
   raise,
   release,
+  suspend,
   turnOrIdle,
   whyCut,
   type Step,
@@ -194,6 +195,7 @@ const abortSuspend =
     return inOrder(
       s,
       always({ type: 'SuspendAborted', data: { reason } }),
+      keepSandbox(reason),
       clearUnsaved('the refused suspend says more'),
       raise('limit', `suspend-${s.checkpoint_number}`, reason, ['suspend --force'], now),
       (after) =>

@@ -2,8 +2,7 @@ import { HangarError, type SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
 import type { Session } from '../session.ts';
 import { ended } from './lifecycle.ts';
-import { always, inOrder, type Step } from './steps.ts';
-import { suspend } from './suspend.ts';
+import { always, forHarness, inOrder, suspend, type Step } from './steps.ts';
 import { endLimit } from './usage-limit.ts';
 
 /**
@@ -60,6 +59,5 @@ const letGo =
   (harness: string, now: string): Step =>
   (s) => {
     if (s.phase.state !== 'IDLE' || s.phase.sandbox.harness === harness) return [];
-    const reason = `the next turn is with ${harness}`;
-    return suspend(s, { reason, automatic: false, force: false }, now);
+    return suspend(s, forHarness(harness), now);
   };

@@ -63,6 +63,7 @@ export function evolveEnd(
         checkpointing: null,
         queue: [],
         attention: [],
+        limited: null,
         state_reason: 'archived',
         phase: { state: 'ARCHIVED', sandbox: heldSandbox(s) },
       };
@@ -72,6 +73,7 @@ export function evolveEnd(
         checkpointing: null,
         queue: [],
         attention: [],
+        limited: null,
         state_reason: `deleted by ${event.data.deleted_by}`,
         phase: { state: 'DELETED', sandbox: heldSandbox(s) },
       };

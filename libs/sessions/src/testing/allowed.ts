@@ -436,7 +436,7 @@ const RULES: Record<string, Row> = {
     ['CheckpointMissed AttentionRaised', 'IDLE, a checkpoint is being taken'],
     ['CheckpointMissed AttentionRaised SessionIdled', 'ACTIVE, ended'],
     [
-      'CheckpointMissed AttentionRaised SuspendAborted AttentionCleared AttentionRaised SessionIdled',
+      'CheckpointMissed AttentionRaised SuspendAborted SandboxKeepRequested AttentionCleared AttentionRaised SessionIdled',
       'SUSPENDING, saving',
     ],
   ),
