@@ -19,6 +19,8 @@ export interface HarnessCapabilities {
   questions: boolean;
   interrupt: boolean;
   cost: boolean;
+  /** A person can go on with the conversation in the CLI's own interface, between turns. */
+  talk: boolean;
 }
 
 export interface TurnSpec {
@@ -52,6 +54,12 @@ export interface TurnSpec {
    */
   answered: { ask: Ask; answer: Answer } | null;
 }
+
+/** A person goes on with a conversation in a terminal; the fields are those of a turn. */
+export type TalkSpec = Pick<
+  TurnSpec,
+  'cwd' | 'home' | 'node' | 'harnessRoot' | 'model' | 'envVars' | 'keyCommands' | 'asksLeave'
+> & { conversationId: string };
 
 /** What the agent wants of a person; the turn waits for the answer. */
 export interface Ask {
@@ -90,6 +98,14 @@ export interface HarnessCommand {
    * `path` is relative to HOME.
    */
   files: { path: string; content: string; mode: number }[];
+}
+
+export interface TalkCommand extends HarnessCommand {
+  /**
+   * JSON files under HOME in which these values are set, so that nothing is asked before the
+   * conversation is there; what else the CLI keeps in them stays.
+   */
+  settings: { path: string; values: object }[];
 }
 
 /** One line for the process's stdin; `key` makes the write idempotent (`DetachedRuns.input`). */
@@ -221,6 +237,8 @@ export interface HarnessAdapter {
   readonly conversationDirectories: readonly string[];
   command(turn: TurnSpec): HarnessCommand;
   protocol(turn: TurnSpec): TurnProtocol;
+  /** Only where `capabilities.talk` says so. What is said is in the conversation's files at its end. */
+  talk?(talk: TalkSpec): TalkCommand;
   /** Are the files where this harness looks, and whole? Asked before and after a turn [R3]. */
   check(
     files: ConversationFiles,

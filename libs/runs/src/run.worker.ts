@@ -12,12 +12,13 @@ import type { SandboxIo, SandboxRef } from '@hangar/sandbox-drivers';
 import { redactShapes, type CredentialAsker, type KnownSecret } from '@hangar/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { conversationFiles } from './conversation-files.ts';
+import { keyCommand } from './key-command.ts';
 import type { RunCommand } from './run.decider.ts';
 import { createRunRedactor, type RunRedactor } from './run-redactor.ts';
 import type { Runs } from './run.service.ts';
 import type { RunVariables } from './run-variables.ts';
 import type { Run, RunRequest } from './run.ts';
-import { watchRun } from './run-watch.ts';
+import { watchLog } from './run-watch.ts';
 import { createTimeLimit, type TimeLimit } from './time-limit.ts';
 import { createActivityWriter, type ActivityWriter } from './activity-writer.ts';
 import { ALL_ALLOWED, asksLeave } from './permissions.ts';
@@ -108,8 +109,9 @@ class Execution {
   }
 
   async run(): Promise<void> {
-    const { runs } = this.#options;
-    const watch = watchRun(this.#options, this.#id, (run) => this.#onRun(run));
+    const { runs, nats } = this.#options;
+    const load = async (): Promise<Run | null> => (await runs.load(this.#id)).state;
+    const watch = watchLog({ nats, load }, this.#id, (run) => this.#onRun(run));
     let place: SandboxPlace | undefined;
     try {
       const { state } = await runs.load(this.#id);
@@ -413,10 +415,6 @@ class Execution {
     if (state) this.#onRun(state);
   }
 }
-
-/** hangar's own tool in the sandbox: it asks the sandboxes service, which knows whose it is [Z3]. */
-const keyCommand = (tools: string, name: string): string =>
-  `sh '${tools.replaceAll("'", `'\\''`)}/hangar-credential' secret ${name}`;
 
 /** What the CLIs advise (`/login`) cannot be done in a sandbox; what can be done here is said too. */
 const inWords = ({ kind, message }: NonNullable<TurnResult['error']>): string =>

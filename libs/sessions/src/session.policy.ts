@@ -78,6 +78,11 @@ function translate(event: AnyEvent, now: string): SessionCommand | null {
         data: { run_id, turn, reason, sandbox_gone, is_silent: false },
       };
     }
+    case 'TerminalEnded': {
+      const { terminal_id, reason, exit_code } = event.data;
+      const code = exit_code === undefined ? {} : { exit_code };
+      return { type: 'FinishTalk', now, data: { terminal_id, reason, ...code } };
+    }
     case 'CheckpointTaken': {
       const { session_id: _session, ...data } = event.data;
       return { type: 'RecordCheckpoint', now, data };

@@ -176,6 +176,7 @@ const afterCheckpoint =
           ? release(phase.sandbox, { cause: 'suspend', now })(s)
           : abortSuspend(result, phase.interrupted_turn, now)(s);
       case 'IDLE':
+        if (s.talk_unsaved) return checkpointDue('talk', now)(s);
         return s.queue.length && !s.limited ? turnOrIdle('a message waits', now)(s) : [];
       default:
         return [];

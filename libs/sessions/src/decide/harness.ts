@@ -3,6 +3,7 @@ import type { CommandOf } from '../session.commands.ts';
 import type { Session } from '../session.ts';
 import { ended } from './lifecycle.ts';
 import { always, forHarness, inOrder, suspend, type Step } from './steps.ts';
+import { refuseWhileTalking } from './talk.ts';
 import { endLimit } from './usage-limit.ts';
 
 /**
@@ -28,6 +29,10 @@ export function changeHarness(
   return inOrder(
     s,
     mayChange,
+    (before) => {
+      refuseWhileTalking(before, 'change the harness');
+      return [];
+    },
     letGo(data.harness, now),
     always(changed),
     // It is the other provider's limit.

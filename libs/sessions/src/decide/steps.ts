@@ -77,7 +77,7 @@ export const turnOrIdle =
   (s) => {
     const message = s.queue[0];
     // A checkpoint being taken sees a still tree; the turn starts when it is recorded.
-    if (message && !s.checkpointing && !s.limited && hasItsHarness(s))
+    if (message && !s.checkpointing && !s.limited && !s.talk && hasItsHarness(s))
       return inOrder(s, closeDeferred(message, now), (after) => [
         requestTurn(after, message, now, answeredBy(s, message)),
       ]);
@@ -115,6 +115,7 @@ const hasItsHarness = (s: Session): boolean => heldSandbox(s)?.harness === s.har
 
 function whatWaits(s: Session): string {
   if (s.limited) return `; it goes on when the usage limit ends (${s.limited.until})`;
+  if (s.talk) return '; somebody talks with the agent';
   if (hasItsHarness(s)) return '';
   const until = isLimited(s) ? 'a complete checkpoint, or suspend --force' : 'its checkpoint';
   return `; its sandbox has no ${s.harness}: a turn gets another sandbox after ${until}`;
@@ -194,7 +195,7 @@ const turnsEnded = (s: Session): number =>
 
 /** One checkpoint at a time: while one is being taken, whoever wants another asks again after it. */
 export const checkpointDue =
-  (reason: 'turn' | 'suspend' | 'manual' | 'interval', now: string): Step =>
+  (reason: 'turn' | 'talk' | 'suspend' | 'manual' | 'interval', now: string): Step =>
   (s) => {
     const hold = heldSandbox(s);
     if (!hold?.place || s.checkpointing) return [];

@@ -6,6 +6,7 @@ import { deferTurn } from './ask.ts';
 import { ended, stillActive } from './lifecycle.ts';
 import { suspended } from './sandbox.ts';
 import { checkpointDue, isLimited, keepSandbox, release, suspend } from './steps.ts';
+import { refuseWhileTalking } from './talk.ts';
 import { counted } from '../counted.ts';
 
 export function suspendSession(
@@ -23,6 +24,7 @@ export function suspendSession(
     case 'INTERRUPTED':
       return phase.sandbox ? suspend(s, { ...ON_DEMAND, force: data.force }, now) : [];
     case 'IDLE':
+      refuseWhileTalking(s, 'suspend');
       return suspend(s, { ...ON_DEMAND, force: data.force }, now);
     case 'ACTIVE':
       // A turn that waits on a person ends on that; one at work is never killed.
@@ -76,6 +78,7 @@ export function keepOrSuspend(
     case 'IDLE':
     case 'INTERRUPTED':
       if (s.idle_minutes === 0) return keep('the session is kept up');
+      if (s.talk) return keep('somebody talks with the agent');
       if (data.busy) return keep('somebody is at work in it');
       if (isLimited(s)) return keep('its work cannot be saved whole');
       if (s.checkpointing) return keep('a checkpoint is being taken');

@@ -54,6 +54,7 @@ export function evolveEnd(
       return {
         ...s,
         checkpointing: null,
+        talk_unsaved: false,
         state_reason: event.data.reason,
         phase: { state: 'SUSPENDED' },
       };
