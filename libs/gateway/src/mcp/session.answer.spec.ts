@@ -66,6 +66,7 @@ const session = (more: Partial<SessionOutcome> = {}): SessionOutcome => ({
   continuity: null,
   attention: [],
   queue: [],
+  talk: null,
   limits: {
     idle_minutes: 30,
     turn_minutes: 60,
@@ -90,6 +91,11 @@ describe('what an agent is told to do next', () => {
       'pending, by its message',
       { state: 'ACTIVE', waited: false, message_id: 'msg-00000002' },
       'get_session with session work, message_id msg-00000002 and wait_seconds 45',
+    ],
+    [
+      'pending while somebody talks with the agent',
+      { waited: false, talk: { terminal_id: 'trm-1', since: '2030-01-01T00:00:00Z' } },
+      'it goes on when that ends. Call get_session',
     ],
     ['asked', { attention: [card('question', 1)], waited: false }, 'text: a choice'],
     ['asked several', { attention: [card('question', 2)] }, 'answers by question id (q1, q2)'],

@@ -59,6 +59,8 @@ export const headOf = (s: SessionDocument) => ({
   state: s.state,
   state_reason: clip(s.state_reason, MESSAGE_CHARACTERS_MAX),
   start_phase: s.start_phase,
+  /** Somebody talks with the agent in a terminal: messages wait, and no turn begins. */
+  talk: s.talk,
   environment: s.environment,
   harness: s.harness,
   model: s.model,
@@ -157,8 +159,11 @@ export function nextOf(answer: Omit<SessionAnswer, 'next'>): string {
   }
   if (pending) {
     const about = message_id === null ? '' : `, message_id ${message_id}`;
+    const begins = session.talk
+      ? 'Somebody talks with the agent in a terminal; it goes on when that ends.'
+      : 'It goes on by itself.';
     return (
-      `It goes on by itself. Call get_session with session ${named}${about} and wait_seconds ` +
+      `${begins} Call get_session with session ${named}${about} and wait_seconds ` +
       `${HOLD_SECONDS_DEFAULT} to wait for the outcome; interrupt_session stops the turn and keeps its work.`
     );
   }
