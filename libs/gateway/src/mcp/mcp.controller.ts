@@ -1,4 +1,12 @@
-import { Controller, Inject, Logger, Req, Res, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  Controller,
+  Inject,
+  Logger,
+  Req,
+  Res,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { HangarError } from '@hangar/contracts';
 import { toNodeHandler } from '@modelcontextprotocol/node';
@@ -25,8 +33,9 @@ import type { ToolServices } from './tool.ts';
  */
 @ApiExcludeController()
 @Controller('mcp')
-export class McpController implements OnApplicationShutdown {
+export class McpController implements OnModuleDestroy, OnApplicationShutdown {
   readonly #logger = new Logger('mcp');
+  readonly #closing = new AbortController();
   readonly #handler;
   readonly #serve;
 
@@ -40,9 +49,9 @@ export class McpController implements OnApplicationShutdown {
     const services: ToolServices = { sessions, activity, sandboxCalls, environments, limits };
     const onFailure = (err: unknown, request_id: string): void =>
       this.#logger.error({ err, request_id }, 'a tool failed');
+    const parts = { services, closing: this.#closing.signal, onFailure };
     this.#handler = createMcpHandler(
-      ({ authInfo }) =>
-        createMcpServer(authInfo?.extra?.['caller'] as Caller, { services, onFailure }),
+      ({ authInfo }) => createMcpServer(authInfo?.extra?.['caller'] as Caller, parts),
       // Headers at once: a call that waits for minutes would be given up by whoever waits for them.
       { responseMode: 'sse' },
     );
@@ -69,6 +78,10 @@ export class McpController implements OnApplicationShutdown {
       extra: { caller },
     };
     await this.#serve(Object.assign(request, { auth }), response, request.body);
+  }
+
+  onModuleDestroy(): void {
+    this.#closing.abort();
   }
 
   /** After the last answer: what is being answered is not cut. */

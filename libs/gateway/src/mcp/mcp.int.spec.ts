@@ -216,6 +216,106 @@ describe('a wait [U4]', () => {
   });
 });
 
+describe('the other tools [U1]', () => {
+  it('stop a turn, and keep its work', async () => {
+    await atWork('stopped');
+    const stopped = await mcp.call('interrupt_session', { session: 'stopped' });
+    expect(sessionOf(stopped)).toMatchObject({
+      session: { state: 'IDLE' },
+      turn: { number: 1, outcome: 'cancelled' },
+    });
+  });
+
+  it('decide on a turn that was lost, by running it again or going on without it [S3]', async () => {
+    for (const [action, turns] of [
+      ['retry', ['interrupted', 'succeeded']],
+      ['continue', ['interrupted']],
+    ] as const) {
+      const name = `lost-${action}`;
+      await stack.spokes.loseRun(await atWork(name), 1);
+      const waited = await mcp.call('get_session', { session: name, wait_seconds: 30 });
+      expect(sessionOf(waited).session.state).toBe('INTERRUPTED');
+      expect(waited.text).toContain('Next: Call resolve_interruption');
+      stack.spokes.held.delete('RunFinished');
+      const resolved = await mcp.call('resolve_interruption', { session: name, action });
+      expect(sessionOf(resolved)).toMatchObject({ session: { state: 'IDLE' }, pending: false });
+      expect((await get(name)).turns.map(({ outcome }) => outcome)).toEqual(turns);
+    }
+  });
+
+  it('tell what was done, allowed and saved, page by page', async () => {
+    const { session } = await create('told', { message: 'one' });
+    const agent = new Agent(stack.log, session.id);
+    await agent.does({ turn: 1 }, [
+      { type: 'tool_started', call_id: 'c1', tool: 'Bash', input: '{"command":"ls"}' },
+      { type: 'tool_finished', call_id: 'c1', output: 'x'.repeat(9000), is_error: false },
+      { type: 'message', text: 'all is there' },
+    ]);
+    const done = await mcp.call('activity', { session: 'told', limit: 2 });
+    expect(done.text.split('\n')).toEqual([
+      '[turn 1] Bash {"command":"ls"}',
+      expect.stringMatching(/^\[turn 1\] done: x+ \[cut, \d+ characters more\]$/),
+      'More: call activity with after 1.0.2.',
+    ]);
+    const rest = await mcp.call('activity', { session: 'told', after: '1.0.2' });
+    expect(rest.text).toBe('[turn 1] says: all is there');
+    await stack.spokes.decide(session.id, 1, {
+      call_id: 'c1',
+      tool: 'Bash',
+      verdict: 'deny',
+      decided_by: 'rule 1',
+    });
+    const decided = await mcp.call('decisions', { session: 'told' });
+    expect(decided.text).toBe('[turn 1] deny Bash {} (by rule 1)');
+    const saved = await mcp.call('checkpoints', { session: 'told' });
+    expect(saved.structured).toMatchObject({ checkpoints: [{ turn: 1, complete: true }] });
+    expect((await mcp.call('changes', { session: 'told' })).text).toContain('No changes');
+    const page = await mcp.call('list_sessions', { limit: 1, state: 'IDLE' });
+    expect(page.structured).toMatchObject({
+      sessions: [{ name: 'told', last_answer: 'did turn 1' }],
+    });
+    const { next_cursor } = page.structured;
+    const next = await mcp.call('list_sessions', { limit: 1, cursor: next_cursor });
+    expect(next.text).not.toContain(session.id);
+    const gone = await mcp.call('archive_session', { session: 'told' });
+    expect(sessionOf(gone).session.state).toBe('ARCHIVED');
+  });
+
+  it('name what there is before anything starts [S8]', async () => {
+    const found = await mcp.call('limits', { environment: 'plain', harness: 'pi' });
+    expect(found.structured).toMatchObject({
+      environments: [{ name: 'plain', harnesses: ['claude-code', 'codex', 'pi'] }],
+      limits: expect.arrayContaining([
+        expect.objectContaining({ name: 'turn_minutes', value: 60 }),
+      ]),
+    });
+  });
+});
+
+describe('a gateway that closes', () => {
+  it.each(PROTOCOLS)(
+    'answers the calls that it holds (%s), and the work goes on',
+    async (protocol) => {
+      const name = `closing-${PROTOCOLS.indexOf(protocol)}`;
+      await atWork(name);
+      const other = await stack.another();
+      const client = await connectMcp({ url: other.url ?? '' }, { protocol });
+      const told: string[] = [];
+      const held = client.call(
+        'get_session',
+        { session: name, wait_seconds: 60 },
+        { onprogress: ({ message = '' }) => void told.push(message) },
+      );
+      await eventually(() => told.length > 0);
+      await other.close();
+      expect(sessionOf(await held)).toMatchObject({ pending: true, session: { state: 'ACTIVE' } });
+      await client.close();
+      await stack.spokes.release('RunFinished');
+      await eventually(async () => (await get(name)).state === 'IDLE');
+    },
+  );
+});
+
 describe('a call with a key is done once, also from two surfaces [M2]', () => {
   it('new_session and send_to_session', async () => {
     const input = { name: 'once', environment: 'plain', harness: 'fake', idempotency_key: 'k-1' };

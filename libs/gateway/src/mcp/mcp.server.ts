@@ -22,6 +22,8 @@ Calls wait a bounded time. "pending: true" is no failure: the work goes on, and 
 
 export interface McpParts {
   services: ToolServices;
+  /** Aborted when this gateway closes: what is held is then answered as pending. */
+  closing: AbortSignal;
   /** Failures that are nobody's refusal, with the id under which the agent was told of them. */
   onFailure(error: unknown, requestId: string): void;
 }
@@ -52,9 +54,9 @@ async function callTool(
   input: Record<string, unknown>,
   caller: Caller,
   { mcpReq }: ServerContext,
-  { services, onFailure }: McpParts,
+  { services, closing, onFailure }: McpParts,
 ): Promise<CallToolResult> {
-  const asking = { ...caller, gone: AbortSignal.any([caller.gone, mcpReq.signal]) };
+  const asking = { ...caller, gone: AbortSignal.any([caller.gone, mcpReq.signal, closing]) };
   try {
     requireScope(caller, tool.scope);
     const parsed = tool.input.safeParse(input);
