@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { env, root, setUp } from './setup.mjs';
 
 /** End-to-end files that run on the shape apart, too, when all run. */
-const APART = ['surface', 'delivery', 'recovery', 'crash-matrix', 'live'].map(
+const APART = ['surface', 'delivery', 'recovery', 'crash-matrix', 'live', 'terminals'].map(
   (name) => `e2e/${name}.e2e`,
 );
 
