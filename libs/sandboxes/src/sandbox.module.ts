@@ -26,6 +26,7 @@ import {
   tellHanded,
   type ConsumerOptions,
   type LogConnection,
+  type EffectRunnerOptions,
   type Presence,
 } from '@hangar/messaging';
 import { eventSubjects } from '@hangar/messaging/jetstream';
@@ -142,6 +143,17 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
       sandboxesAhead: (id) => sandboxesAhead(pool, id),
     });
     this.#io = await serveIo(this.#options, presence);
+    const effects = (kinds: EffectRunnerOptions['kinds'], concurrency: number): Part =>
+      createEffectRunner({
+        pool,
+        wake,
+        instance: `${instance}-sandboxes`,
+        kinds,
+        concurrency,
+        // Tried until it is done: a sandbox that cannot be asked is not gone.
+        attemptsMax: Number.MAX_SAFE_INTEGER,
+        onError: (error) => onError(error),
+      });
     this.#parts.push(
       createRelay({ pool, nats, wake, onError }),
       createConsumer({
@@ -154,25 +166,8 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
         onError,
         handle: policyHandler(sandboxes, ttlMinutes, now),
       }),
-      createEffectRunner({
-        pool,
-        wake,
-        instance: `${instance}-sandboxes`,
-        kinds: { [PROVISION]: worker.provision },
-        concurrency: STARTS_MAX,
-        attemptsMax: Number.MAX_SAFE_INTEGER,
-        onError: (error) => onError(error),
-      }),
-      createEffectRunner({
-        pool,
-        wake,
-        instance: `${instance}-sandboxes`,
-        kinds: { [DESTROY]: worker.destroy },
-        concurrency: ENDS_MAX,
-        // Tried until it is done: a sandbox that cannot be asked is not gone.
-        attemptsMax: Number.MAX_SAFE_INTEGER,
-        onError: (error) => onError(error),
-      }),
+      effects({ [PROVISION]: worker.provision }, STARTS_MAX),
+      effects({ [DESTROY]: worker.destroy }, ENDS_MAX),
       createReaper({
         ...this.#options,
         pool,
