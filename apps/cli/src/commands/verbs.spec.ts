@@ -89,6 +89,10 @@ describe('the routes of the server', () => {
     'GET /api/sessions/{ref}/checkpoints/{id}/export',
     'GET /api/sessions/{ref}/changes',
     'POST /api/sessions/{ref}/exec',
+    'POST /api/sessions/{ref}/terminals',
+    'GET /api/sessions/{ref}/terminals',
+    'DELETE /api/sessions/{ref}/terminals/{id}',
+    'GET /api/sessions/{ref}/terminals/{id}/attach',
     'GET /api/sessions/{ref}/events',
     'GET /api/events',
     'POST /api/environments',
@@ -144,6 +148,12 @@ describe('the routes of the server', () => {
     expect(notAsked.map(({ path }) => path.join(' '))).toEqual([]);
   });
 
-  /** These have specs of their own: they touch files, the machine or stdin. */
-  const NOT_IN_CASES = new Set(['checkpoint export', 'mcp', 'doctor', 'completion']);
+  /** These have specs of their own: they touch files, the machine, the keyboard or stdin. */
+  const NOT_IN_CASES = new Set([
+    'checkpoint export',
+    'mcp',
+    'doctor',
+    'completion',
+    'session attach',
+  ]);
 });
