@@ -1,4 +1,4 @@
-import { clip } from '@hangar/contracts';
+import { ACTIVITY_ITEMS_MAX, ACTIVITY_TEXT_CHARACTERS_MAX, clip } from '@hangar/contracts';
 import type { HarnessEvent } from '@hangar/harness-adapters';
 import {
   activitySubject,
@@ -12,10 +12,6 @@ import type { NatsConnection } from '@nats-io/nats-core';
 const GATHER_MS = 30;
 /** What could not be written is tried again after this. */
 const AGAIN_MS = 1_000;
-/** Of one text, output or input. */
-const TEXT_CHARACTERS_MAX = 16_000;
-/** Items of one process; a turn that says more is cut in its activity, never in its work. */
-const ITEMS_MAX = 20_000;
 /** Entries of one insert. */
 const BATCH_MAX = 200;
 
@@ -77,7 +73,7 @@ export async function createActivityWriter(
   const soon = (ms = GATHER_MS): void => {
     if (!isClosed) timer ??= setTimeout(() => void flush().catch(() => soon(AGAIN_MS)), ms);
   };
-  const clean = (text: string): string => clip(redact(text), TEXT_CHARACTERS_MAX);
+  const clean = (text: string): string => clip(redact(text), ACTIVITY_TEXT_CHARACTERS_MAX);
   return {
     say: (event) => {
       if (event.type === 'text_delta') {
@@ -86,12 +82,12 @@ export async function createActivityWriter(
         return soon();
       }
       const item = itemOf(event, clean);
-      if (!item || seq > ITEMS_MAX) return;
+      if (!item || seq > ACTIVITY_ITEMS_MAX) return;
       seq += 1;
       if (seq <= known) return;
       // The text is whole now: what was told of it live is over.
       if (item.type === 'message') delta = '';
-      const entry = seq > ITEMS_MAX ? CUT : item;
+      const entry = seq > ACTIVITY_ITEMS_MAX ? CUT : item;
       waiting.push({
         turn,
         part,
@@ -110,7 +106,7 @@ export async function createActivityWriter(
 
 const CUT: Item = {
   type: 'notice',
-  text: `This turn said more than ${ITEMS_MAX} things; the rest is in its conversation only.`,
+  text: `This turn said more than ${ACTIVITY_ITEMS_MAX} things; the rest is in its conversation only.`,
 };
 
 /** One shape for every harness; null for what is no activity, or is in the log already. */

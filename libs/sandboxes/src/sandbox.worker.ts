@@ -1,5 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { HangarError, type Recipe, type SandboxPlace } from '@hangar/contracts';
+import {
+  CLONE_MINUTES_MAX,
+  HangarError,
+  SETUP_MINUTES_MAX,
+  type Recipe,
+  type SandboxPlace,
+} from '@hangar/contracts';
 import { metaOfEffect, type LeasedEffect } from '@hangar/messaging';
 import type { SandboxDriver, SandboxRef, SandboxSpec } from '@hangar/sandbox-drivers';
 import { createRedactor, type CredentialAsker } from '@hangar/service-kit';
@@ -31,8 +37,6 @@ export interface WorkerOptions {
 }
 
 const HARNESS_ROOT = '/hangar/harness';
-const CLONE_MINUTES_MAX = 10;
-const SETUP_MINUTES_MAX = 10;
 /** Of what a failed command printed, for people. */
 const OUTPUT_CHARACTERS_MAX = 2000;
 

@@ -113,7 +113,9 @@ export class GatewayStack {
   }
 }
 
-export async function startGatewayStack(): Promise<GatewayStack> {
+export async function startGatewayStack(
+  settings: GatewaySettings = TEST_SETTINGS,
+): Promise<GatewayStack> {
   const stack = await startTestStack();
   const { url: natsUrl, user: natsUser, password: natsPassword } = stack.natsServer;
   const address = { databaseUrl: stack.databaseUrl, natsUrl, natsUser, natsPassword };
@@ -122,7 +124,10 @@ export async function startGatewayStack(): Promise<GatewayStack> {
   const sessions = await NestFactory.createApplicationContext(
     SessionsModule.register({
       log,
-      settings: { startDeadlineMinutes: 15, checkpointMinutes: 10 },
+      settings: {
+        startDeadlineMinutes: settings.startDeadlineMinutes,
+        checkpointMinutes: settings.sessionCheckpointMinutes,
+      },
       onError: (error) => errors.push(error),
     }),
     { logger: false },
@@ -130,7 +135,7 @@ export async function startGatewayStack(): Promise<GatewayStack> {
   const servers = [environmentServer(log), changesServer(log)];
   for (const server of servers) server.start();
   const gateway = new GatewayStack(stack, log, sessions, servers);
-  await gateway.start();
+  await gateway.start({ settings });
   gateway.spokes.start();
   return gateway;
 }
