@@ -32,7 +32,7 @@ export { HANDED_CREDENTIAL_TABLE_SQL } from './postgres/handed-credential.sql.ts
 export { SECRET_TABLE_SQL } from './postgres/secret.sql.ts';
 export { invalidBody, toProblem, type Problem } from './problem.ts';
 export { PROVIDER_KEYS, providerKeys, providerVariables } from './provider-variables.ts';
-export { createRedactor, redactShapes, type KnownSecret } from './redact.ts';
+export { createRedactor, redactShapes, type KnownSecret, type Redactor } from './redact.ts';
 export { RouteSpan } from './route-span.ts';
 export { openStream, sealedBytes, sealStream } from './sealing.ts';
 export { SecretStore, type RevealedSecrets, type SecretDescription } from './secrets.ts';

@@ -3,6 +3,7 @@ import { expect } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/nats-core';
 import type { ActivityEntry } from '@hangar/messaging';
 import { createMemoryActivityLog } from '@hangar/messaging/memory';
+import { createRedactor } from '@hangar/service-kit';
 import { sessionCaps } from '../../../../../libs/checkpoints/src/session-caps.ts';
 import { capture } from '../../../../../libs/checkpoints/src/tool/capture.ts';
 import { captureRequest } from '../../../../../libs/checkpoints/src/tool/cases/case.ts';
@@ -106,7 +107,7 @@ async function kept(known: number, texts: string[]): Promise<ActivityEntry[]> {
     part: 0,
     isAgain: known > 0,
     now: () => new Date(),
-    redact: (text) => text,
+    redact: createRedactor([]),
   });
   for (let seq = 0; seq < known; seq += 1) writer.say({ type: 'notice', text: 'known' });
   for (const text of texts) writer.say({ type: 'notice', text });
