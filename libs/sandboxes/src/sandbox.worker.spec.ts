@@ -104,7 +104,9 @@ describe('a sandbox that is asked for', () => {
     const bench = await createWorkerBench();
     await request(bench, { environment: 'nowhere' });
     await bench.provision();
-    expect((await failure(bench)).reason).toBe('there is no environment called nowhere');
+    expect((await failure(bench)).reason).toBe(
+      'there is no environment called nowhere; define it with hangar env apply, then open the session again',
+    );
     expect(await listed(bench)).toEqual([]);
   });
 
@@ -222,6 +224,20 @@ describe('a place for a sandbox [X6]', () => {
 });
 
 describe('what a person is told of a start that failed', () => {
+  it('is what to do about a harness that nobody can fetch, at once', async () => {
+    const bench = await createWorkerBench({
+      installHarness: async () => {
+        throw new HangarError('not_found', 'it is not installed', { hint: 'Put it there.' });
+      },
+    });
+    await request(bench);
+    await bench.provision();
+    expect(await failure(bench)).toMatchObject({
+      phase: 'harness',
+      reason: 'it is not installed; Put it there.',
+    });
+  });
+
   it('holds no credential of the repository', async () => {
     const bench = await createWorkerBench();
     bench.play.exec = ({ argv }) => ({

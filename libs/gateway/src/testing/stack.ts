@@ -35,6 +35,7 @@ export const TEST_SETTINGS: GatewaySettings = {
   harnesses: ['claude-code', 'codex', 'pi', 'fake'].map((name) => ({
     name,
     version: name === 'fake' ? null : '1.0.0',
+    verified: name !== 'pi',
     // One of each kind: what waits for its turn, and what joins the one that runs [M3].
     capabilities: { steer: name !== 'pi', approvals: name !== 'pi' },
   })),
