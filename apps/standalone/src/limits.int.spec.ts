@@ -3,10 +3,17 @@ import type { LimitsDocument } from '@hangar/contracts';
 import { LimitBench, RECIPE, type LimitTests } from './testing/limits/bench.ts';
 import { requestLimits } from './testing/limits/request-limits.ts';
 import { sessionLimits } from './testing/limits/session-limits.ts';
+import { terminalLimits } from './testing/limits/terminal-limits.ts';
 import { webhookLimits } from './testing/limits/webhook-limits.ts';
 import { workerLimits } from './testing/limits/worker-limits.ts';
 
-const TESTS: LimitTests = { ...sessionLimits, ...requestLimits, ...workerLimits, ...webhookLimits };
+const TESTS: LimitTests = {
+  ...sessionLimits,
+  ...requestLimits,
+  ...workerLimits,
+  ...terminalLimits,
+  ...webhookLimits,
+};
 const TEST_MS_MAX = 60_000;
 
 let bench: LimitBench;

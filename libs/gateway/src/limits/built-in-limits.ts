@@ -1,5 +1,6 @@
 import * as contract from '@hangar/contracts';
 import type { LimitsDocument } from '@hangar/contracts';
+import { SCROLLBACK_BYTES_MAX, TERMINALS_MAX, VIEWERS_MAX } from '@hangar/sandbox-drivers';
 
 export type Limit = LimitsDocument['limits'][number];
 type BuiltIn = (name: string, value: number, unit: string, does: string) => Limit;
@@ -8,7 +9,9 @@ const UNITS = { minutes: 'minutes', days: 'days', bytes: 'bytes', characters: 'c
 
 /** Bounds that nothing changes. */
 export function builtInLimits(): Limit[] {
-  return [ofSessions, ofRecipes, ofRequests, ofWebhooks].flatMap((group) => group(builtIn));
+  return [ofSessions, ofRecipes, ofRequests, ofTerminals, ofWebhooks].flatMap((group) =>
+    group(builtIn),
+  );
 }
 
 const builtIn: BuiltIn = (name, value, unit, does) => ({
@@ -132,6 +135,24 @@ function ofRecipes(of: BuiltIn): Limit[] {
       'Named by one environment.',
     ),
     of('git_credentials', contract.GIT_CREDENTIALS_MAX, 'credentials', 'Of one environment.'),
+  ];
+}
+
+function ofTerminals(of: BuiltIn): Limit[] {
+  const { bytes } = UNITS;
+  return [
+    of('terminals', TERMINALS_MAX, 'terminals', 'Of one sandbox; one that has ended makes room.'),
+    of('terminal_viewers', VIEWERS_MAX, 'viewers', 'Of one terminal at once.'),
+    of('terminal_sockets', contract.TERMINAL_SOCKETS_MAX, 'viewers', 'At once at one gateway.'),
+    of('terminal_size', contract.TERMINAL_SIZE_MAX, 'characters', 'Columns, and rows.'),
+    of('terminal_scrollback_bytes', SCROLLBACK_BYTES_MAX, bytes, 'Kept, the newest.'),
+    of('terminal_message_bytes', contract.TERMINAL_MESSAGE_BYTES_MAX, bytes, 'Of one frame.'),
+    of(
+      'terminal_unacked_bytes',
+      contract.TERMINAL_UNACKED_BYTES_MAX,
+      bytes,
+      'Sent to a viewer that did not acknowledge them; more waits.',
+    ),
   ];
 }
 

@@ -12,6 +12,7 @@ import {
   type LogConnection,
 } from '@hangar/messaging';
 import type { ExecRequest, ExecStream } from '@hangar/sandbox-drivers';
+import { createFakeDriver } from '@hangar/sandbox-drivers/fake';
 import { Vault, type Service } from '@hangar/service-kit';
 import { SessionsModule } from '@hangar/sessions';
 import { startTestStack, type TestStack } from '@hangar/testing';
@@ -90,7 +91,10 @@ export class GatewayStack {
       port: 0,
       vault: new Vault([Buffer.alloc(32, 7)]),
       bootstrapToken: ADMIN_TOKEN,
-      sandboxIo: { exec: (_ref, request) => Promise.resolve(this.exec(request)) },
+      sandboxIo: {
+        exec: (_ref, request) => Promise.resolve(this.exec(request)),
+        terminals: createFakeDriver().terminals,
+      },
       checkpointExport: (session, checkpoint) => this.export(session, checkpoint),
       settings: TEST_SETTINGS,
       logLevel: 'silent',

@@ -24,6 +24,7 @@ export const antigravityAdapter: HarnessAdapter = {
     questions: false,
     interrupt: true,
     cost: false,
+    talk: false,
   },
   // Beside it lies the token of whoever signed in: this directory and no other [C7].
   conversationDirectories: [ANTIGRAVITY_CONVERSATIONS],
