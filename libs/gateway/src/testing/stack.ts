@@ -11,8 +11,8 @@ import {
   type Json,
   type LogConnection,
 } from '@hangar/messaging';
-import type { ExecRequest, ExecStream } from '@hangar/sandbox-drivers';
-import { createFakeDriver } from '@hangar/sandbox-drivers/fake';
+import type { ExecRequest, ExecStream, SandboxTerminals } from '@hangar/sandbox-drivers';
+import { createFakeDriver, type FakeTerminal } from '@hangar/sandbox-drivers/fake';
 import { Vault, type Service } from '@hangar/service-kit';
 import { SessionsModule } from '@hangar/sessions';
 import { startTestStack, type TestStack } from '@hangar/testing';
@@ -38,7 +38,7 @@ export const TEST_SETTINGS: GatewaySettings = {
     version: name === 'fake' ? null : '1.0.0',
     verified: name !== 'pi',
     // One of each kind: what waits for its turn, and what joins the one that runs [M3].
-    capabilities: { steer: name !== 'pi', approvals: name !== 'pi' },
+    capabilities: { steer: name !== 'pi', approvals: name !== 'pi', talk: name !== 'pi' },
   })),
 };
 
@@ -49,6 +49,8 @@ export class GatewayStack {
   readonly spokes: Spokes;
   readonly errors: unknown[] = [];
   exec: (request: ExecRequest) => ExecStream = () => execStream({});
+  /** Terminals of whatever sandbox is asked: those of one fake. */
+  readonly terminals = fakeTerminals();
   export: CheckpointExport = () => Promise.resolve(Readable.from(['tar bytes']));
   #gateway: Service | undefined;
   #options: Partial<GatewayOptions> = {};
@@ -93,7 +95,7 @@ export class GatewayStack {
       bootstrapToken: ADMIN_TOKEN,
       sandboxIo: {
         exec: (_ref, request) => Promise.resolve(this.exec(request)),
-        terminals: createFakeDriver().terminals,
+        terminals: this.terminals.io,
       },
       checkpointExport: (session, checkpoint) => this.export(session, checkpoint),
       settings: TEST_SETTINGS,
@@ -207,6 +209,29 @@ function changesServer(log: LogConnection): CommandServer {
       },
     },
   });
+}
+
+/** A fake driver with one sandbox, behind every reference. */
+function fakeTerminals() {
+  const played: FakeTerminal[] = [];
+  const driver = createFakeDriver({ terminal: (terminal) => void played.push(terminal) });
+  const made = driver.create({
+    id: 'sbx-0000000f-1',
+    sessionId: 'ses-0000000f',
+    cwd: '/workspace/app',
+    envVars: {},
+    network: 'none',
+    mounts: [],
+    resources: {},
+  });
+  const { terminals } = driver;
+  const io: SandboxTerminals = {
+    open: async (_ref, id, request) => terminals.open(await made, id, request),
+    attach: async (_ref, id, view, signal) => terminals.attach(await made, id, view, signal),
+    list: async () => terminals.list(await made),
+    close: async (_ref, id) => terminals.close(await made, id),
+  };
+  return { io, played, vanish: async () => driver.vanish((await made).id) };
 }
 
 export const execStream = (answer: {
