@@ -4,14 +4,12 @@ export {
   MESSAGE_ID_PATTERN,
   SESSION_ID_PATTERN,
   SESSION_PART_ID_PATTERN,
-  deriveId,
-  deriveUuid,
-  newId,
   sessionOfPart,
   sessionPartId,
   type RandomIdPrefix,
   type SessionPartPrefix,
 } from './ids.ts';
+export { deriveId, deriveUuid, newId } from './new-ids.ts';
 export {
   EVENT_SCHEMAS,
   validateEvent,
@@ -143,6 +141,7 @@ export {
   MESSAGE_MODES,
   type QueuedMessageDocument,
   SESSION_STATES,
+  type SessionCard,
   type SessionDocument,
   type SessionOutcome,
   type SessionStateName,
@@ -153,6 +152,8 @@ export {
   continuitySchema,
   omissionSchema,
   queuedMessageSchema,
+  sessionCardPageSchema,
+  sessionCardSchema,
   sessionDocumentSchema,
   sessionLimitsSchema,
   sessionOutcomeSchema,

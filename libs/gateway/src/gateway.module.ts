@@ -18,6 +18,7 @@ import { LiveController } from './live/live.controller.ts';
 import { LiveService } from './live/live.service.ts';
 import { SecretsController } from './secrets/secrets.controller.ts';
 import { SecretsService } from './secrets/secrets.service.ts';
+import { CardsController } from './sessions/cards.controller.ts';
 import { SessionsController } from './sessions/sessions.controller.ts';
 import { SessionsService } from './sessions/sessions.service.ts';
 import { TokensController } from './tokens/tokens.controller.ts';
@@ -28,6 +29,7 @@ import { WebhooksService } from './webhooks/webhooks.service.ts';
 /** Every controller of the API; a spec holds each of their routes to a scope. */
 export const CONTROLLERS = [
   SessionsController,
+  CardsController,
   ActivityController,
   CheckpointsController,
   LiveController,

@@ -12,8 +12,10 @@ import {
   type ListSessionsQuery,
   type MessageReceipt,
   type Page,
+  type PageQuery,
   type RenameSession,
   type SendMessage,
+  type SessionCard,
   type SessionDocument,
   type SessionOutcome,
   type SessionSummary,
@@ -62,6 +64,10 @@ export class SessionsService {
 
   list(caller: Caller, query: ListSessionsQuery): Promise<Page<SessionSummary>> {
     return this.#parts.reader.list(caller.owner, query);
+  }
+
+  cards(caller: Caller, query: PageQuery): Promise<Page<SessionCard>> {
+    return this.#parts.reader.cards(caller.owner, query);
   }
 
   get(caller: Caller, ref: string): Promise<SessionDocument> {

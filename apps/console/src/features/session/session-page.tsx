@@ -1,0 +1,59 @@
+import { Badge, Box } from '@mantine/core';
+import { Link, Outlet, useParams } from '@tanstack/react-router';
+import { Failed, Loading } from '../../components/page-states.tsx';
+import { usePageTitle } from '../../lib/page-title.ts';
+import { useSession } from '../../lib/session-query.ts';
+import { titleOf } from '../../lib/session-words.ts';
+import { DetailsPanel } from './details-panel.tsx';
+import { SessionHeader } from './session-header.tsx';
+import { SessionProvider } from './session-context.tsx';
+import styles from './session-page.module.css';
+
+const TABS = [{ to: '/sessions/$ref', label: 'Conversation' }] as const;
+
+export function SessionPage() {
+  const { ref } = useParams({ from: '/sessions/$ref' });
+  const { data: session, error, refetch } = useSession(ref);
+  usePageTitle(session ? titleOf(session) : 'Session');
+  if (!session)
+    return error ? (
+      <Failed error={error} onAgain={() => void refetch()} />
+    ) : (
+      <Loading what="the session" />
+    );
+  const { attention } = session;
+  return (
+    <SessionProvider value={session}>
+      <div className={styles.page}>
+        <SessionHeader />
+        <nav className={styles.tabs} aria-label="Session">
+          {TABS.map(({ to, label }) => (
+            <Link
+              key={to}
+              to={to}
+              params={{ ref }}
+              activeOptions={{ exact: true }}
+              className={styles.tab}
+              activeProps={{ 'aria-current': 'page' }}
+            >
+              {label}
+              {label === 'Conversation' && attention.length > 0 && (
+                <Badge size="xs" circle aria-label={`${attention.length} wait on you`}>
+                  {attention.length}
+                </Badge>
+              )}
+            </Link>
+          ))}
+        </nav>
+        <div className={styles.body}>
+          <div className={styles.main}>
+            <Outlet />
+          </div>
+          <Box component="aside" className={styles.aside} aria-label="Details" visibleFrom="lg">
+            <DetailsPanel />
+          </Box>
+        </div>
+      </div>
+    </SessionProvider>
+  );
+}

@@ -1,0 +1,87 @@
+import { useDeferredValue, useState } from 'react';
+import { Button, Group, Select, Stack, TextInput, Title } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { Icon } from '../../components/icons.tsx';
+import { Empty, Failed, Loading } from '../../components/page-states.tsx';
+import { useMay } from '../../lib/client.tsx';
+import { usePageTitle } from '../../lib/page-title.ts';
+import { STATES } from '../../lib/session-words.ts';
+import { useSessions, type ListFilter } from './sessions-query.ts';
+import { SessionRows } from './session-rows.tsx';
+
+const STATE_CHOICES = Object.entries(STATES).map(([value, { word }]) => ({ value, label: word }));
+
+export function SessionsPage() {
+  usePageTitle('Sessions');
+  const [words, setWords] = useState('');
+  const [state, setState] = useState<ListFilter['state'] | null>(null);
+  const q = useDeferredValue(words.trim());
+  const filter = { ...(q && { q }), ...(state && { state }) };
+  const list = useSessions(filter);
+  const rows = list.data?.pages.flatMap(({ items }) => items) ?? [];
+  return (
+    <Stack gap={0} h="calc(100dvh - 48px)">
+      <Group px="md" py="xs" gap="xs" justify="space-between">
+        <Title order={1} size="h4">
+          Sessions
+        </Title>
+        <NewSession />
+      </Group>
+      <Group px="md" pb="xs" gap="xs" wrap="nowrap">
+        <TextInput
+          type="search"
+          aria-label="Search sessions"
+          placeholder="Search name, title, repo, branch"
+          leftSection={<Icon name="search" />}
+          value={words}
+          onChange={(event) => setWords(event.currentTarget.value)}
+          flex={1}
+          maw={420}
+        />
+        <Select
+          aria-label="State"
+          placeholder="All states"
+          data={STATE_CHOICES}
+          value={state}
+          onChange={(value) => setState(value as ListFilter['state'] | null)}
+          clearable
+          w={150}
+        />
+      </Group>
+      {list.isPending && <Loading what="sessions" rows={8} />}
+      {list.isError && <Failed error={list.error} onAgain={() => void list.refetch()} />}
+      {list.isSuccess && rows.length === 0 && (
+        <NoSessions isFiltered={q !== '' || state !== null} />
+      )}
+      {rows.length > 0 && (
+        <SessionRows
+          rows={rows}
+          hasMore={list.hasNextPage}
+          isReading={list.isFetchingNextPage}
+          onMore={() => void list.fetchNextPage()}
+        />
+      )}
+    </Stack>
+  );
+}
+
+function NewSession() {
+  if (!useMay('write')) return null;
+  return (
+    <Button component={Link} to="/sessions/new" leftSection={<Icon name="plus" size={14} />}>
+      New session
+    </Button>
+  );
+}
+
+const NoSessions = ({ isFiltered }: { isFiltered: boolean }) =>
+  isFiltered ? (
+    <Empty icon="search" title="No session fits">
+      Use other words, or another state.
+    </Empty>
+  ) : (
+    <Empty icon="sessions" title="No sessions yet" action={<NewSession />}>
+      A session is a stream of work by an agent on a repository. It outlives its sandbox: suspend
+      it, and come back days later.
+    </Empty>
+  );
