@@ -1,11 +1,9 @@
-import { Anchor } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
+import {} from '@mantine/core';
 import { Empty } from '../components/page-states.tsx';
+import { AnchorLink } from '../components/links.tsx';
 
 export const NotFound = () => (
   <Empty icon="search" title="There is no such page">
-    <Anchor component={Link} to="/sessions">
-      Go to your sessions
-    </Anchor>
+    <AnchorLink to="/sessions">Go to your sessions</AnchorLink>
   </Empty>
 );

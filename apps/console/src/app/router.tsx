@@ -6,6 +6,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { ConversationTab } from '../features/session/conversation/conversation-tab.tsx';
+import { DetailsTab } from '../features/session/details-tab.tsx';
 import { SessionPage } from '../features/session/session-page.tsx';
 import { SessionsPage } from '../features/sessions/sessions-page.tsx';
 import { NotFound } from './not-found.tsx';
@@ -57,12 +58,86 @@ const conversation = createRoute({
   component: ConversationTab,
 });
 
+const changes = createRoute({
+  getParentRoute: () => session,
+  path: '/changes',
+  validateSearch: ({ checkpoint }: Record<string, unknown>): { checkpoint?: string } =>
+    typeof checkpoint === 'string' ? { checkpoint } : {},
+  component: lazyRouteComponent(
+    () => import('../features/session/changes/changes-tab.tsx'),
+    'ChangesTab',
+  ),
+});
+
+const decisions = createRoute({
+  getParentRoute: () => session,
+  path: '/decisions',
+  component: lazyRouteComponent(
+    () => import('../features/session/decisions-tab.tsx'),
+    'DecisionsTab',
+  ),
+});
+
+const checkpoints = createRoute({
+  getParentRoute: () => session,
+  path: '/checkpoints',
+  component: lazyRouteComponent(
+    () => import('../features/session/checkpoints-tab.tsx'),
+    'CheckpointsTab',
+  ),
+});
+
+const details = createRoute({
+  getParentRoute: () => session,
+  path: '/details',
+  component: DetailsTab,
+});
+
+const environments = createRoute({
+  getParentRoute: () => root,
+  path: '/environments',
+  component: lazyRouteComponent(
+    () => import('../features/environments/environments-page.tsx'),
+    'EnvironmentsPage',
+  ),
+});
+
+const secrets = createRoute({
+  getParentRoute: () => root,
+  path: '/secrets',
+  component: lazyRouteComponent(
+    () => import('../features/secrets/secrets-page.tsx'),
+    'SecretsPage',
+  ),
+});
+
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: '/audit',
+  validateSearch: ({ session: ref }: Record<string, unknown>): { session?: string } =>
+    typeof ref === 'string' && ref !== '' ? { session: ref } : {},
+  component: lazyRouteComponent(() => import('../features/audit/audit-page.tsx'), 'AuditPage'),
+});
+
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: '/settings',
+  component: lazyRouteComponent(
+    () => import('../features/settings/settings-page.tsx'),
+    'SettingsPage',
+  ),
+});
+
 const routeTree = root.addChildren([
   home,
   sessions,
   newSession,
   needsYou,
-  session.addChildren([conversation]),
+  environments,
+  secrets,
+  audit,
+  settings,
+  session.addChildren([conversation, changes, decisions, checkpoints, details]),
 ]);
 
 export const router = createRouter({

@@ -21,7 +21,7 @@ import { LineState } from './line-state.tsx';
 import { useShortcuts } from './shortcuts.ts';
 
 interface Place {
-  to: '/sessions' | '/needs-you';
+  to: '/sessions' | '/needs-you' | '/environments' | '/secrets' | '/audit' | '/settings';
   label: string;
   icon: IconName;
 }
@@ -29,6 +29,10 @@ interface Place {
 const PLACES: readonly Place[] = [
   { to: '/sessions', label: 'Sessions', icon: 'sessions' },
   { to: '/needs-you', label: 'Needs you', icon: 'needsYou' },
+  { to: '/environments', label: 'Environments', icon: 'environments' },
+  { to: '/secrets', label: 'Secrets', icon: 'secrets' },
+  { to: '/audit', label: 'Audit', icon: 'audit' },
+  { to: '/settings', label: 'Settings', icon: 'settings' },
 ];
 
 export function Shell() {

@@ -25,6 +25,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--hangar-surface': '#f8f9fa',
     '--hangar-line': '#dee2e6',
     '--hangar-code': '#f1f3f5',
+    '--hangar-bad': '#c92a2a',
   },
   dark: {
     '--mantine-color-dimmed': '#a6a7ab',
@@ -32,5 +33,6 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--hangar-surface': '#1f1f1f',
     '--hangar-line': '#3b3b3b',
     '--hangar-code': '#2e2e2e',
+    '--hangar-bad': '#ff8787',
   },
 });

@@ -1,7 +1,8 @@
-import { Badge, Code, Group, Paper, Text } from '@mantine/core';
+import { Code, Group, Paper, Text } from '@mantine/core';
 import type { CardDocument, SessionDocument } from '@hangar/contracts';
 import { useMay } from '../lib/client.tsx';
 import { CardAnswer } from './card-answer.tsx';
+import { Dot } from './state-dot.tsx';
 import { TimeAgo } from './time-ago.tsx';
 
 const KINDS: Record<string, { word: string; color: string }> = {
@@ -25,9 +26,7 @@ export function AttentionCard({ card, session }: CardProps) {
   return (
     <Paper withBorder p="sm" component="section" aria-label={`${word}: ${card.text}`}>
       <Group justify="space-between" mb={6}>
-        <Badge variant="light" color={color} size="sm">
-          {word}
-        </Badge>
+        <Dot color={color} word={word} />
         <Text size="xs" c="dimmed">
           since <TimeAgo time={card.since} />
         </Text>

@@ -1,11 +1,18 @@
+import type { LineComment } from '@hangar/contracts';
 import { createStore, useStore, type Store } from './store.ts';
 
 /** What a person has written for a session and not sent; it outlives a reload of the tab. */
 export interface Draft {
   text: string;
+  comments: DraftComment[];
 }
 
-const EMPTY: Draft = { text: '' };
+/** A comment on a line of a change; it goes with the next message, or alone. */
+export interface DraftComment extends LineComment {
+  id: string;
+}
+
+const EMPTY: Draft = { text: '', comments: [] };
 const stores = new Map<string, Store<Draft>>();
 const storageKey = (sessionId: string): string => `hangar.draft.${sessionId}`;
 

@@ -1,6 +1,6 @@
 import type { QueuedMessageDocument, SessionStateName } from '@hangar/contracts';
 
-/** What a queued message waits for; `place` counts from 0. */
+/** What a queued message waits for; `place` counts from 0 those that steer nothing. */
 export function queuedText(
   message: Pick<QueuedMessageDocument, 'is_steering'>,
   state: SessionStateName,

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
@@ -31,50 +31,33 @@ const TYPES: Record<string, string> = {
 };
 
 const PAGE = '/index.html';
+/** What the build makes, and nothing that leads out of its directory. */
+const FILE = /^\/(assets\/)?\w[\w.-]*$/;
 
 /**
  * Serves the built console from a directory: its files, and its page for every address that is not
  * the API's, for the page routes by itself. Where it was not built, nothing is served.
  */
 export function serveConsole(app: NestExpressApplication, directory: string): void {
-  const files = listFiles(directory);
-  if (!files.has(PAGE)) return;
+  const has = (path: string): boolean => FILE.test(path) && existsSync(join(directory, path));
   app.use((request: Request, response: Response, next: NextFunction) => {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    if (!isRead || TAKEN.test(request.path)) return next();
-    if (files.has(request.path)) return send(request, response, directory, request.path, files);
+    if (!isRead || TAKEN.test(request.path) || !has(PAGE)) return next();
+    const isAsset = request.path.startsWith('/assets/');
     // A file that is not there any more is no page: an old page would wait for it in vain.
-    if (request.path.startsWith('/assets/')) return void response.status(404).end();
-    return send(request, response, directory, PAGE, files);
+    if (isAsset && !has(request.path)) return void response.status(404).end();
+    const path = has(request.path) ? request.path : PAGE;
+    const isPacked = has(`${path}.gz`) && request.acceptsEncodings('gzip') === 'gzip';
+    response.set({
+      'Content-Type': TYPES[extname(path)] ?? 'application/octet-stream',
+      // Assets have the hash of their content in their name; the page names those of today.
+      'Cache-Control': isAsset ? 'public, max-age=31536000, immutable' : 'no-cache',
+      'Content-Security-Policy': POLICY,
+      'X-Content-Type-Options': 'nosniff',
+      'Referrer-Policy': 'no-referrer',
+      Vary: 'Accept-Encoding',
+      ...(isPacked && { 'Content-Encoding': 'gzip' }),
+    });
+    response.send(readFileSync(join(directory, isPacked ? `${path}.gz` : path)));
   });
-}
-
-/** By the path that is asked for; read once, so that no path leads out of the directory. */
-function listFiles(directory: string): Set<string> {
-  if (!existsSync(directory)) return new Set();
-  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' });
-  return new Set(names.filter((name) => extname(name) !== '').map((name) => `/${name}`));
-}
-
-function send(
-  request: Request,
-  response: Response,
-  directory: string,
-  path: string,
-  files: Set<string>,
-): void {
-  const packed = files.has(`${path}.gz`) && request.acceptsEncodings('gzip') === 'gzip';
-  response.set({
-    'Content-Type': TYPES[extname(path)] ?? 'application/octet-stream',
-    // Assets have the hash of their content in their name; the page names those of today.
-    'Cache-Control': path.startsWith('/assets/')
-      ? 'public, max-age=31536000, immutable'
-      : 'no-cache',
-    'Content-Security-Policy': POLICY,
-    'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'no-referrer',
-    Vary: 'Accept-Encoding',
-    ...(packed && { 'Content-Encoding': 'gzip' }),
-  });
-  response.send(readFileSync(join(directory, packed ? `${path}.gz` : path)));
 }

@@ -28,6 +28,7 @@ import type { EnvironmentReader } from '../environments/environment.reader.ts';
 import type { Creation, Idempotency } from '../idempotency/idempotency.ts';
 import type { GatewaySettings } from '../settings.ts';
 import type { ViewWatch } from '../views/view-watch.ts';
+import { messageText } from './message-text.ts';
 import { newSession, requireAsking, requireHarness } from './new-session.ts';
 import { sessionDocument } from './session.document.ts';
 import * as outcome from './session.outcome.ts';
@@ -144,7 +145,7 @@ export class SessionsService {
     { steers, ...body }: SendMessage & { steers: boolean },
   ): Promise<Made<MessageReceipt>> {
     const message_id = deriveId('msg', id, seed);
-    const data = { message_id, text: body.message, mode: body.mode, steers };
+    const data = { message_id, text: messageText(body), mode: body.mode, steers };
     const { version } = await this.#command(caller, id, 'SendMessage', data);
     const receipt = await this.#receipt(id, message_id);
     return { body: receipt, session_id: id, message_id, version };

@@ -1,5 +1,4 @@
-import { Anchor, Stack, Title } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
+import { Stack, Title } from '@mantine/core';
 import { AttentionCard } from '../../components/attention-card.tsx';
 import { Empty, Failed, Loading } from '../../components/page-states.tsx';
 import { StateDot } from '../../components/state-dot.tsx';
@@ -7,6 +6,7 @@ import { useCards } from '../../lib/cards.ts';
 import { usePageTitle } from '../../lib/page-title.ts';
 import { titleOf } from '../../lib/session-words.ts';
 import styles from '../../components/page.module.css';
+import { AnchorLink } from '../../components/links.tsx';
 
 /** Every card of all sessions, the one that waits longest first. */
 export function NeedsYouPage() {
@@ -28,9 +28,9 @@ export function NeedsYouPage() {
       {data.items.map(({ card, session }) => (
         <Stack key={card.id} gap={4}>
           <div className={styles.line}>
-            <Anchor component={Link} to={`/sessions/${session.id}`} size="sm" fw={600}>
+            <AnchorLink to="/sessions/$ref" params={{ ref: session.id }} size="sm" fw={600}>
               {titleOf(session)}
-            </Anchor>
+            </AnchorLink>
             <StateDot state={session.state} />
           </div>
           <AttentionCard card={card} session={session} />

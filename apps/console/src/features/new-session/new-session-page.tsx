@@ -1,16 +1,7 @@
 import { useState, type SubmitEvent } from 'react';
-import {
-  Anchor,
-  Button,
-  Group,
-  NativeSelect,
-  Text,
-  Textarea,
-  TextInput,
-  Title,
-} from '@mantine/core';
+import { Button, Group, NativeSelect, Text, Textarea, TextInput, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import type { CreateSessionInput } from '@hangar/contracts';
 import { Empty, Failed, Loading } from '../../components/page-states.tsx';
 import styles from '../../components/page.module.css';
@@ -22,6 +13,7 @@ import { useHarnesses } from '../../lib/session-query.ts';
 import { slugOf } from '../../lib/slug.ts';
 import { harnessesFor } from './harnesses-for.ts';
 import { LimitsBefore } from './limits-before.tsx';
+import { AnchorLink } from '../../components/links.tsx';
 
 export function NewSessionPage() {
   usePageTitle('New session');
@@ -41,9 +33,9 @@ export function NewSessionPage() {
       <Empty icon="environments" title="First an environment">
         A session runs in an environment: a recipe for its sandbox, with setup commands, variables
         and secrets by name. <br />
-        <Anchor component={Link} to="/environments" size="sm">
+        <AnchorLink to="/environments" size="sm">
           Define one
-        </Anchor>
+        </AnchorLink>
       </Empty>
     );
   return <Form />;

@@ -7,6 +7,7 @@ import { useClient, useMay } from '../../lib/client.tsx';
 import { useDraft } from '../../lib/drafts.ts';
 import { useCan } from '../../lib/session-query.ts';
 import { runningTurn, sendingTo } from '../../lib/session-words.ts';
+import { CommentRows } from './comment-rows.tsx';
 import { useOpenedSession } from './session-context.tsx';
 import styles from './message-box.module.css';
 
@@ -21,11 +22,18 @@ export function MessageBox() {
   const { draft, change, clear } = useDraft(session.id);
   const { tryTo, isActing } = useAct();
   const { label, hint, isPossible } = sendingTo(session, steers);
-  const canSend = mayWrite && isPossible && draft.text.trim() !== '';
+  const { text, comments } = draft;
+  const hasText = text.trim() !== '';
+  const canSend = mayWrite && isPossible && (hasText || comments.length > 0);
 
   const send = async (mode: Mode = 'auto'): Promise<void> => {
     if (!canSend || isActing) return;
-    if (await tryTo(() => client.sessions.send(session.id, { message: draft.text, mode }))) clear();
+    const body = {
+      ...(hasText && { message: text }),
+      comments: comments.map(({ id: _, ...comment }) => comment),
+      mode,
+    };
+    if (await tryTo(() => client.sessions.send(session.id, body))) clear();
   };
   const press = (event: KeyboardEvent): void => {
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
@@ -40,6 +48,7 @@ export function MessageBox() {
         void send();
       }}
     >
+      <CommentRows />
       <Textarea
         aria-label="Message to the agent"
         placeholder={mayWrite ? 'Message to the agent' : 'Your token may read only'}
@@ -47,7 +56,7 @@ export function MessageBox() {
         minRows={1}
         maxRows={10}
         disabled={!mayWrite || session.state === 'ARCHIVED'}
-        value={draft.text}
+        value={text}
         onChange={(event) => change({ text: event.currentTarget.value })}
         onKeyDown={press}
       />
@@ -57,7 +66,7 @@ export function MessageBox() {
         </Text>
         <Group gap={2} wrap="nowrap">
           <Button type="submit" disabled={!canSend} loading={isActing} title="Ctrl+Enter (⌘+Enter)">
-            {label}
+            {comments.length > 0 && !hasText ? 'Send comments' : label}
           </Button>
           {runningTurn(session) && (
             <OtherWays

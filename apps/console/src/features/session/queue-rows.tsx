@@ -12,11 +12,12 @@ export function QueueRows() {
   const session = useOpenedSession();
   const running = runningTurn(session)?.message_id;
   const waiting = session.queue.filter(({ message_id }) => message_id !== running);
+  const inLine = waiting.filter(({ is_steering }) => !is_steering);
   if (waiting.length === 0) return null;
   return (
     <Stack gap={6} role="list" aria-label="Queued messages">
-      {waiting.map((message, place) => (
-        <QueueRow key={message.message_id} message={message} place={place} />
+      {waiting.map((message) => (
+        <QueueRow key={message.message_id} message={message} place={inLine.indexOf(message)} />
       ))}
     </Stack>
   );

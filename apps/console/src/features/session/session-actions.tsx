@@ -8,6 +8,7 @@ import { runningTurn } from '../../lib/session-words.ts';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { RenameDialog } from './rename-dialog.tsx';
 import { useOpenedSession } from './session-context.tsx';
+import { MenuItemLink } from '../../components/links.tsx';
 
 type Verb = 'open' | 'suspend' | 'interrupt' | 'retry' | 'continue';
 
@@ -74,6 +75,9 @@ export function SessionActions() {
           <Menu.Item disabled={isArchived} onClick={rename.open}>
             Rename
           </Menu.Item>
+          <MenuItemLink to="/audit" search={{ session: id }}>
+            Read its log
+          </MenuItemLink>
           <Menu.Divider />
           <Menu.Item disabled={isArchived} onClick={() => act(() => client.sessions.archive(id))}>
             Archive

@@ -1,11 +1,11 @@
-import { ActionIcon, Box, Group, Text, Title } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
+import { Box, Group, Text, Title } from '@mantine/core';
 import { Icon } from '../../components/icons.tsx';
 import { StateDot } from '../../components/state-dot.tsx';
 import { repoText } from '../../lib/repo-text.ts';
 import { titleOf } from '../../lib/session-words.ts';
 import { SessionActions } from './session-actions.tsx';
 import { useOpenedSession } from './session-context.tsx';
+import { ActionIconLink } from '../../components/links.tsx';
 
 /** What it is, how it is, and what can be done with it. */
 export function SessionHeader() {
@@ -13,15 +13,14 @@ export function SessionHeader() {
   return (
     <Group px="sm" py={6} gap="xs" wrap="nowrap" justify="space-between">
       <Group gap="xs" wrap="nowrap" miw={0}>
-        <ActionIcon
-          component={Link}
+        <ActionIconLink
           to="/sessions"
           variant="subtle"
           color="gray"
           aria-label="Back to the sessions"
         >
           <Icon name="back" />
-        </ActionIcon>
+        </ActionIconLink>
         <Box miw={0}>
           <Group gap="sm" wrap="nowrap">
             <Title order={1} size="h5" lineClamp={1}>

@@ -9,7 +9,13 @@ import { SessionHeader } from './session-header.tsx';
 import { SessionProvider } from './session-context.tsx';
 import styles from './session-page.module.css';
 
-const TABS = [{ to: '/sessions/$ref', label: 'Conversation' }] as const;
+const TABS = [
+  { to: '/sessions/$ref', label: 'Conversation' },
+  { to: '/sessions/$ref/changes', label: 'Changes' },
+  { to: '/sessions/$ref/decisions', label: 'Decisions' },
+  { to: '/sessions/$ref/checkpoints', label: 'Checkpoints' },
+  { to: '/sessions/$ref/details', label: 'Details' },
+] as const;
 
 export function SessionPage() {
   const { ref } = useParams({ from: '/sessions/$ref' });
@@ -33,7 +39,7 @@ export function SessionPage() {
               to={to}
               params={{ ref }}
               activeOptions={{ exact: true }}
-              className={styles.tab}
+              className={label === 'Details' ? `${styles.tab} ${styles.narrow}` : styles.tab}
               activeProps={{ 'aria-current': 'page' }}
             >
               {label}

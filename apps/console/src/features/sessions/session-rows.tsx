@@ -1,10 +1,10 @@
 import { useEffect, useRef } from 'react';
-import { Badge, Group, Text } from '@mantine/core';
+import { Group, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import type { SessionSummary } from '@hangar/contracts';
 import { Icon } from '../../components/icons.tsx';
-import { StateDot } from '../../components/state-dot.tsx';
+import { Dot, StateDot } from '../../components/state-dot.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { plural } from '../../lib/quantities.ts';
 import { titleOf } from '../../lib/session-words.ts';
@@ -63,9 +63,10 @@ const Row = ({ row }: { row: SessionSummary }) => (
       </Text>
       <Group gap="xs" wrap="nowrap">
         {row.attention_count > 0 && (
-          <Badge size="sm" variant="light" color="orange">
-            {row.attention_count === 1 ? 'needs you' : `needs you: ${row.attention_count}`}
-          </Badge>
+          <Dot
+            color="orange"
+            word={row.attention_count === 1 ? 'Needs you' : `Needs you: ${row.attention_count}`}
+          />
         )}
         {row.queue_count > 0 && (
           <Text size="xs" c="dimmed" visibleFrom="xs">

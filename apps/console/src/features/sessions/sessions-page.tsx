@@ -1,6 +1,5 @@
 import { useDeferredValue, useState } from 'react';
-import { Button, Group, Select, Stack, TextInput, Title } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
+import { Group, Select, Stack, TextInput, Title } from '@mantine/core';
 import { Icon } from '../../components/icons.tsx';
 import { Empty, Failed, Loading } from '../../components/page-states.tsx';
 import { useMay } from '../../lib/client.tsx';
@@ -8,6 +7,7 @@ import { usePageTitle } from '../../lib/page-title.ts';
 import { STATES } from '../../lib/session-words.ts';
 import { useSessions, type ListFilter } from './sessions-query.ts';
 import { SessionRows } from './session-rows.tsx';
+import { ButtonLink } from '../../components/links.tsx';
 
 const STATE_CHOICES = Object.entries(STATES).map(([value, { word }]) => ({ value, label: word }));
 
@@ -68,9 +68,9 @@ export function SessionsPage() {
 function NewSession() {
   if (!useMay('write')) return null;
   return (
-    <Button component={Link} to="/sessions/new" leftSection={<Icon name="plus" size={14} />}>
+    <ButtonLink to="/sessions/new" leftSection={<Icon name="plus" size={14} />}>
       New session
-    </Button>
+    </ButtonLink>
   );
 }
 

@@ -32,7 +32,7 @@ function ToolState({ entry }: { entry: ToolEntry }) {
       </span>
     );
   return (
-    <Text span size="xs" c="red">
+    <Text span size="xs" c="var(--hangar-bad)">
       failed{entry.exitCode === null ? '' : ` (${entry.exitCode})`}
     </Text>
   );
@@ -49,12 +49,18 @@ function indented(input: string): string {
 /** More than these are counted. */
 const FILES_SHOWN = 6;
 
-export const FileRow = ({ files }: { files: { path: string; change: string }[] }) => (
+interface FilesProps {
+  files: { path: string; change: string }[];
+  /** Paths are shown from here on. */
+  cwd: string;
+}
+
+export const FileRow = ({ files, cwd }: FilesProps) => (
   <Text size="xs" c="dimmed" className={styles.files} component="div">
     <Icon name="file" size={13} />
     {files.slice(0, FILES_SHOWN).map(({ path, change }) => (
       <span key={path}>
-        {change} <span className="mono">{path}</span>
+        {change} <span className="mono">{path.replace(`${cwd}/`, '')}</span>
       </span>
     ))}
     {files.length > FILES_SHOWN && <span>and {files.length - FILES_SHOWN} more</span>}

@@ -41,7 +41,7 @@ export function TurnView({ turn, isLive }: TurnProps) {
         <Markdown text={turn.summary} />
       )}
       {turn.error && (
-        <Text size="sm" c="red">
+        <Text size="sm" c="var(--hangar-bad)">
           {turn.error}
         </Text>
       )}
@@ -71,6 +71,7 @@ const PersonMessage = ({ text, isSteering = false }: { text: string; isSteering?
 );
 
 function EntryView({ entry, steered }: { entry: Entry; steered: TurnDocument['steered'] }) {
+  const { cwd } = useOpenedSession();
   switch (entry.kind) {
     case 'message':
       return <Markdown text={entry.text} />;
@@ -81,7 +82,7 @@ function EntryView({ entry, steered }: { entry: Entry; steered: TurnDocument['st
     case 'tool':
       return <ToolRow entry={entry} />;
     case 'files':
-      return <FileRow files={entry.files} />;
+      return <FileRow files={entry.files} cwd={cwd} />;
     case 'notice':
       return (
         <Text size="xs" c="dimmed">
