@@ -37,7 +37,7 @@ export function AttentionCard({ card, session }: CardProps) {
         </Text>
       )}
       {card.tool && (
-        <Code block mt={6} mah={240} style={{ overflow: 'auto' }}>
+        <Code block tabIndex={0} mt={6} mah={240} style={{ overflow: 'auto' }}>
           {card.tool.name} {card.tool.input}
         </Code>
       )}

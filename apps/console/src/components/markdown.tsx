@@ -16,7 +16,7 @@ function BlockView({ block }: { block: Block }) {
   switch (block.kind) {
     case 'code':
       return (
-        <Code block className={styles.code}>
+        <Code block className={styles.code} tabIndex={0}>
           {block.text}
         </Code>
       );

@@ -106,7 +106,7 @@ const Decision = ({ row }: { row: DecisionDocument }) => (
           {row.reason}
         </Text>
       )}
-      <Code block m="xs" mah={320} style={{ overflow: 'auto' }}>
+      <Code block tabIndex={0} m="xs" mah={320} style={{ overflow: 'auto' }}>
         {row.input}
       </Code>
     </details>

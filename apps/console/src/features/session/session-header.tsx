@@ -22,18 +22,18 @@ export function SessionHeader() {
           <Icon name="back" />
         </ActionIconLink>
         <Box miw={0}>
-          <Group gap="sm" wrap="nowrap">
-            <Title order={1} size="h5" lineClamp={1}>
-              {titleOf(session)}
-            </Title>
+          <Title order={1} size="h5" lineClamp={2}>
+            {titleOf(session)}
+          </Title>
+          <Group gap={6} wrap="nowrap" miw={0}>
             <Box aria-live="polite">
               <StateDot state={session.state} />
             </Box>
+            <Text size="xs" c="dimmed" truncate>
+              {session.state_reason} ·{' '}
+              <span className="mono">{repoText(session.repo) ?? session.cwd}</span>
+            </Text>
           </Group>
-          <Text size="xs" c="dimmed" truncate>
-            {session.state_reason} ·{' '}
-            <span className="mono">{repoText(session.repo) ?? session.cwd}</span>
-          </Text>
         </Box>
       </Group>
       <SessionActions />

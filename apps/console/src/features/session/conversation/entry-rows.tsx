@@ -12,11 +12,11 @@ export const ToolRow = ({ entry }: { entry: ToolEntry }) => (
       <span className={`mono ${styles.about}`}>{entry.about}</span>
       <ToolState entry={entry} />
     </summary>
-    <Code block className={styles.output}>
+    <Code block className={styles.output} tabIndex={0}>
       {indented(entry.input)}
     </Code>
     {entry.output !== null && (
-      <Code block className={styles.output}>
+      <Code block className={styles.output} tabIndex={0}>
         {entry.output === '' ? '(no output)' : entry.output}
       </Code>
     )}

@@ -64,11 +64,30 @@ const PersonMessage = ({ text, isSteering = false }: { text: string; isSteering?
         While it worked
       </Text>
     )}
-    <Text size="md" className={styles.words}>
-      {text}
-    </Text>
+    <LongText text={text} />
   </div>
 );
+
+/** More than this is shown when it is asked for. */
+const LINES_SHOWN = 14;
+const CHARACTERS_SHOWN = 1500;
+
+function LongText({ text }: { text: string }) {
+  const isLong = text.length > CHARACTERS_SHOWN || text.split('\n').length > LINES_SHOWN;
+  const [isOpen, setOpen] = useState(!isLong);
+  return (
+    <>
+      <Text size="md" className={styles.words} lineClamp={isOpen ? undefined : LINES_SHOWN}>
+        {text}
+      </Text>
+      {isLong && (
+        <Button variant="subtle" size="compact-xs" onClick={() => setOpen(!isOpen)}>
+          {isOpen ? 'Show less' : 'Show all of it'}
+        </Button>
+      )}
+    </>
+  );
+}
 
 function EntryView({ entry, steered }: { entry: Entry; steered: TurnDocument['steered'] }) {
   const { cwd } = useOpenedSession();
