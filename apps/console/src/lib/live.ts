@@ -1,6 +1,7 @@
 import type { InfiniteData, QueryClient } from '@tanstack/react-query';
 import type { HangarClient } from '@hangar/client';
 import type { EventDocument, Page, SessionDocument, SessionSummary } from '@hangar/contracts';
+import { goneSessions, sessionIsGone } from './gone-sessions.ts';
 import { followWhileSeen } from './line-sharing.ts';
 import { lineLost, lineWorks } from './liveness.ts';
 import { keys } from './queries.ts';
@@ -62,7 +63,8 @@ class Changes {
     for (const [noun, key] of NOUNS)
       if (event.type.startsWith(noun)) void this.#queries.invalidateQueries({ queryKey: key });
     if (event.session_id === null) return;
-    this.#sessions.add(event.session_id);
+    if (event.type === 'SessionDeleted') sessionIsGone(event.session_id);
+    if (!goneSessions.get().has(event.session_id)) this.#sessions.add(event.session_id);
     if (['SessionCreated', 'SessionDeleted'].includes(event.type)) this.#listIsOld = true;
     if (event.type === 'TurnFinished' || event.type === 'SandboxReleased')
       void this.#queries.invalidateQueries({ queryKey: ['changes', event.session_id] });
@@ -73,7 +75,7 @@ class Changes {
 
   async #read(): Promise<void> {
     this.#timer = null;
-    const ids = [...this.#sessions];
+    const ids = [...this.#sessions].filter((id) => !goneSessions.get().has(id));
     const isListOld = this.#listIsOld || ids.length > SESSIONS_READ_MAX;
     this.#sessions.clear();
     this.#listIsOld = false;

@@ -1,8 +1,11 @@
 import { Badge, Box } from '@mantine/core';
 import { Link, Outlet, useParams } from '@tanstack/react-router';
-import { Failed, Loading } from '../../components/page-states.tsx';
+import { AnchorLink } from '../../components/links.tsx';
+import { Empty, Failed, Loading } from '../../components/page-states.tsx';
+import { goneSessions } from '../../lib/gone-sessions.ts';
 import { usePageTitle } from '../../lib/page-title.ts';
 import { useSession } from '../../lib/session-query.ts';
+import { useStore } from '../../lib/store.ts';
 import { titleOf } from '../../lib/session-words.ts';
 import { DetailsPanel } from './details-panel.tsx';
 import { SessionHeader } from './session-header.tsx';
@@ -20,6 +23,7 @@ const TABS = [
 export function SessionPage() {
   const { ref } = useParams({ from: '/sessions/$ref' });
   const { data: session, error, refetch } = useSession(ref);
+  const gone = useStore(goneSessions);
   usePageTitle(session ? titleOf(session) : 'Session');
   if (!session)
     return error ? (
@@ -27,6 +31,7 @@ export function SessionPage() {
     ) : (
       <Loading what="the session" />
     );
+  if (gone.has(session.id)) return <Gone id={session.id} />;
   const { attention } = session;
   return (
     <SessionProvider value={session}>
@@ -63,3 +68,13 @@ export function SessionPage() {
     </SessionProvider>
   );
 }
+
+const Gone = ({ id }: { id: string }) => (
+  <Empty icon="sessions" title="This session was deleted">
+    Its audit trail is kept:{' '}
+    <AnchorLink to="/audit" search={{ session: id }} size="sm" underline="always">
+      read its log
+    </AnchorLink>
+    .
+  </Empty>
+);
