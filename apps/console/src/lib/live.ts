@@ -80,12 +80,13 @@ class Changes {
     this.#sessions.clear();
     this.#listIsOld = false;
     void this.#queries.invalidateQueries({ queryKey: keys.cards });
-    // Pages under a name, or under an id that is not read below.
+    // One that has no answer yet may be asked for under a name: it could be any of these.
     void this.#queries.invalidateQueries({
       predicate: ({ queryKey, state }) =>
         queryKey[0] === 'session' &&
         (ids.includes(queryKey[1] as string) ||
-          ids.includes((state.data as SessionDocument | undefined)?.id ?? '')),
+          state.data === undefined ||
+          ids.includes((state.data as SessionDocument).id)),
     });
     if (isListOld) void this.#queries.invalidateQueries({ queryKey: keys.sessions });
     else for (const id of ids) await this.#patchRow(id);
