@@ -5,6 +5,7 @@ import { HangarError } from '@hangar/contracts';
 import { Interrupted, type Terminal, type TerminalInput, type TerminalOutput } from './terminal.ts';
 
 const COLUMNS_WITHOUT_SCREEN = 80;
+const ROWS_WITHOUT_SCREEN = 24;
 
 /** The terminal of this process. A second Ctrl-C ends it at once. */
 export function processTerminal(): Terminal {
@@ -24,7 +25,17 @@ export function processTerminal(): Terminal {
 function standardOutput(stream: NodeJS.WriteStream): TerminalOutput {
   return {
     isTty: stream.isTTY === true,
-    columns: stream.columns ?? COLUMNS_WITHOUT_SCREEN,
+    // Read anew each time: a screen changes its size.
+    get columns() {
+      return stream.columns ?? COLUMNS_WITHOUT_SCREEN;
+    },
+    get rows() {
+      return stream.rows ?? ROWS_WITHOUT_SCREEN;
+    },
+    onResize(listener) {
+      stream.on('resize', listener);
+      return () => stream.off('resize', listener);
+    },
     write(text) {
       stream.write(text);
     },
@@ -52,7 +63,32 @@ function standardInput(signal: AbortSignal): TerminalInput {
       return Buffer.concat(pieces);
     },
     ask: (question, { secret }) => (secret ? askSecret(question) : askLine(question, signal)),
+    openRaw,
   };
+}
+
+/** Signals that end this process; the screen is given back before. */
+const ENDING = ['SIGTERM', 'SIGHUP'] as const;
+
+function openRaw(onKeys: (bytes: Uint8Array) => void): () => void {
+  const input = process.stdin as ReadStream;
+  const restore = (): void => {
+    input.off('data', onKeys);
+    input.setRawMode(false);
+    input.pause();
+    process.off('exit', restore);
+    for (const signal of ENDING) process.off(signal, end);
+  };
+  const end = (signal: NodeJS.Signals): void => {
+    restore();
+    process.kill(process.pid, signal);
+  };
+  process.once('exit', restore);
+  for (const signal of ENDING) process.once(signal, end);
+  input.setRawMode(true);
+  input.on('data', onKeys);
+  input.resume();
+  return restore;
 }
 
 /** The end of the input is a no. */

@@ -16,12 +16,18 @@ export interface TerminalInput {
   readAll(bytesMax: number): Promise<Buffer>;
   /** One line, typed by a person; `secret` is not shown. */
   ask(question: string, options: { secret: boolean }): Promise<string>;
+  /** Every key as it is typed, Ctrl-C too, and not shown; the answer gives the screen back. */
+  openRaw(onKeys: (bytes: Uint8Array) => void): () => void;
 }
 
 export interface TerminalOutput {
   isTty: boolean;
   /** Columns of the screen; 80 when there is none. */
   columns: number;
+  /** Lines of the screen; 24 when there is none. */
+  rows: number;
+  /** Called when the screen has another size; the answer ends that. */
+  onResize(listener: () => void): () => void;
   write(text: string): void;
   /** Resolves when the reader keeps up. */
   writeBytes(bytes: Uint8Array): Promise<void>;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { HangarClient } from '@hangar/client';
 import type { SessionDocument } from '@hangar/contracts';
 import { installHarness, type HarnessName } from '@hangar/harness-adapters';
-import type { PtyStream } from '@hangar/sandbox-drivers';
+import type { TerminalView } from '@hangar/sandbox-drivers';
 import { HARNESS_CACHE, SHAPE, System, type ServiceIo } from './system.ts';
 import {
   LOOK,
@@ -57,7 +57,9 @@ describe(`acceptance (${SHAPE})`, () => {
     await shell(client, `reaped-${harness}`, 'echo late >late.txt; echo late >>a.txt');
     const { sandbox_id } = await client.sessions.get(`attached-${harness}`);
     const ref = await system.sandboxRef(sandbox_id ?? '');
-    const terminal = await io.pty(ref, { argv: ['sh'], cols: 80, rows: 24 });
+    const size = { cols: 80, rows: 24 };
+    await io.terminals.open(ref, 'trm-waiting', { argv: ['sh'], ...size });
+    const terminal = await io.terminals.attach(ref, 'trm-waiting', { from: 0, size });
     terminal.output.resume();
     const story = idleStory(harness, terminal);
     story.catch(() => undefined); // The test that waits for it tells.
@@ -68,11 +70,11 @@ describe(`acceptance (${SHAPE})`, () => {
     sessionWhere(client, name, (s) => s.state === 'SUSPENDED', REAL_MINUTES_MS_MAX, LOOK_MS);
 
   /** The session with a terminal outlasts the one without; then its terminal is closed. */
-  const idleStory = async (harness: HarnessName, terminal: PtyStream): Promise<IdleStory> => {
+  const idleStory = async (harness: HarnessName, terminal: TerminalView): Promise<IdleStory> => {
     const idle = await suspends(`idle-${harness}`);
     const attached = await client.sessions.get(`attached-${harness}`);
     const attachedIdleMs = Date.now() - Date.parse(attached.turns.at(-1)?.finished_at ?? '');
-    await terminal.close();
+    await terminal.detach();
     const closedAt = Date.now();
     const later = await suspends(`attached-${harness}`);
     return { idle, attached, attachedIdleMs, later, laterAfterMs: Date.now() - closedAt };

@@ -256,6 +256,15 @@ const PEOPLE: [string, number, Ask][] = [
     }),
   ],
   ['take back', 4, takeBack],
+  [
+    'harness',
+    1.5,
+    (w, random) => ({
+      type: 'ChangeHarness',
+      now: w.now(),
+      data: { harness: random() < 0.5 ? 'fake' : 'other', model: random() < 0.3 ? 'm' : null },
+    }),
+  ],
   ['answer', 1, answer],
 ];
 
@@ -278,7 +287,11 @@ function ask(world: SimWorld, command: SessionCommand): void {
   try {
     // Refusals are many here, and nobody reads where they were thrown.
     Error.stackTraceLimit = 0;
+    const { limited, queue } = world.session();
     world.execute('session', SESSION_ID, command);
+    // Who goes on without the turn that waits for its limit does not want its message again.
+    if (limited && command.type === 'ContinueSession')
+      for (const m of queue) if (m.mode === 'retry') world.wantedBack.add(m.message_id);
     if (command.type === 'TakeBackMessage') world.wantedBack.add(command.data.message_id);
   } catch (error) {
     if (!(error instanceof HangarError) || error.code === 'internal') throw error;

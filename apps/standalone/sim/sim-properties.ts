@@ -4,12 +4,14 @@ import { waitsOnPerson } from '../../../libs/sessions/src/session.timers.ts';
 import {
   heldSandbox,
   isAsk,
+  isUnsaved,
   partNumber,
   turnOf,
   type AskCard,
   type Session,
 } from '../../../libs/sessions/src/session.ts';
 import type { Recorded } from './sim-log.ts';
+import { conversationOf } from './sim-run.ts';
 import { SESSION_ID, SimFailure, type SimWorld } from './sim-world.ts';
 
 export const sessionStory = (world: SimWorld): SessionEvent[] =>
@@ -22,7 +24,9 @@ export function checkAlways(records: Recorded[], world: SimWorld): void {
   const s = world.session();
   if (!s.state_reason.trim()) throw new SimFailure(`(f) ${s.phase.state} without a reason`);
   checkCards(s);
+  checkUsageLimit(s);
   for (const { event, version } of ofSession) {
+    if (event.type === 'TurnRequested') checkHarness(world, event.data);
     if (event.type === 'TurnFinished') noteLost(world, event.data);
     if (event.type === 'CheckpointRecorded') checkEpoch(world, s, event.data.checkpoint_id);
     if (event.type === 'CheckpointsDropped' && event.data.reason === 'late')
@@ -30,6 +34,22 @@ export function checkAlways(records: Recorded[], world: SimWorld): void {
     if (event.type === 'SessionResumed') checkTruth(world, version, event.data.checkpoint_id);
     else if (event.type === 'SessionStarted') checkTruth(world, version, '');
   }
+}
+
+/** (i) A turn runs the session's harness, where that is installed, on its own conversation [H3]. */
+function checkHarness(world: SimWorld, turn: SessionEvents['TurnRequested']): void {
+  const { harness, place, resume, harness_session } = turn;
+  const story = sessionStory(world);
+  const chosen = story.findLast((e) => e.type === 'HarnessChanged' || e.type === 'SessionCreated');
+  const asked = story.findLast(
+    (e) => e.type === 'SandboxRequested' && e.data.sandbox_id === place.sandbox_id,
+  ) as { data: SessionEvents['SandboxRequested'] } | undefined;
+  if (chosen?.data.harness !== harness || asked?.data.harness !== harness)
+    throw new SimFailure(
+      `(i) turn ${turn.turn} runs ${harness} in a sandbox of ${asked?.data.harness}`,
+    );
+  if (resume && harness_session !== conversationOf(harness))
+    throw new SimFailure(`(i) turn ${turn.turn} of ${harness} resumes ${harness_session}`);
 }
 
 function noteLost(world: SimWorld, { run_id, turn }: { run_id: string; turn: number }): void {
@@ -60,6 +80,17 @@ function checkEpoch(world: SimWorld, s: Session, checkpointId: string): void {
     throw new SimFailure(`(g) ${checkpointId} of epoch ${epoch} recorded in ${s.attached_epoch}`);
 }
 
+/** (j) A usage limit is waited for with a card that says so, and with the turn's message [M7]. */
+function checkUsageLimit(s: Session): void {
+  const cards = s.attention.filter((c) => c.kind === 'limit' && !isUnsaved(c));
+  if (cards.length !== (s.limited ? 1 : 0))
+    throw new SimFailure(`(j) ${cards.length} cards about the usage limit of ${s.limited?.turn}`);
+  if (s.limited && !s.queue.some((m) => m.mode === 'retry'))
+    throw new SimFailure(`(j) turn ${s.limited.turn} waits for its limit without its message`);
+  if (s.limited && s.phase.state === 'ACTIVE' && s.phase.turn > s.limited.turn)
+    throw new SimFailure(`(j) turn ${s.phase.turn} runs into the usage limit`);
+}
+
 /** (f) A card is open only while what it speaks of is so. */
 function checkCards(s: Session): void {
   const { state } = s.phase;
@@ -71,9 +102,10 @@ function checkCards(s: Session): void {
     (s.phase.state === 'SUSPENDING' && s.phase.interrupted_turn !== null);
   if (isUndecided !== has('interrupted'))
     throw new SimFailure(`(f) ${state}: the card "interrupted" is ${has('interrupted')}`);
-  if (s.attention.filter((c) => c.kind === 'limit').length > 1)
+  if (s.attention.filter(isUnsaved).length > 1)
     throw new SimFailure('(f) two cards say that work cannot be saved');
-  if (has('limit') && !heldSandbox(s)) throw new SimFailure('(f) a card about no sandbox');
+  if (s.attention.some(isUnsaved) && !heldSandbox(s))
+    throw new SimFailure('(f) a card about no sandbox');
   if ((state === 'ARCHIVED' || state === 'DELETED') && ids.length)
     throw new SimFailure(`(f) ${state} with an open card`);
   for (const card of s.attention.filter(isAsk)) checkAnswerable(s, card);
@@ -152,8 +184,7 @@ export function checkAtRest(world: SimWorld): void {
 }
 
 /** A person wants it up, or has been asked what to do about work that cannot be saved. */
-export const isKept = (s: Session): boolean =>
-  s.idle_minutes === 0 || s.attention.some((c) => c.kind === 'limit');
+export const isKept = (s: Session): boolean => s.idle_minutes === 0 || s.attention.some(isUnsaved);
 
 /** Kept up by a person, a turn may wait on a person in its sandbox for as long as it takes. */
 export const isWaitingUp = (s: Session): boolean => s.idle_minutes === 0 && waitsOnPerson(s);
@@ -172,7 +203,7 @@ function checkRestState(s: Session): void {
 
 /** (f) The card that keeps a sandbox up goes when its work is saved whole after all. */
 function checkLimit(s: Session, story: SessionEvent[]): void {
-  if (!s.attention.some((c) => c.kind === 'limit')) return;
+  if (!s.attention.some(isUnsaved)) return;
   const isComplete = (id: string): boolean => s.checkpoints.some((c) => c.id === id && c.complete);
   const last = story.findLast(
     (e) =>

@@ -23,7 +23,7 @@ export function run(world: SimWorld, task: Task, chance: Chance): boolean {
   if (!computer?.isAlive) return fail(world, task, 'sandbox_gone', 'the sandbox is gone');
   const process = computer.processes.get(task.id);
   if (!process) {
-    if (state.cancelling !== null) return finish(world, task, ended('cancelled'));
+    if (state.cancelling !== null) return finish(world, task, ended('cancelled', state.request));
     if (chance(0.04)) return fail(world, task, 'not_started', 'the harness is not installed');
     return startProcess(world, computer, state)
       ? started(world, task)
@@ -90,8 +90,13 @@ function act(world: SimWorld, task: Task, agent: Agent): void {
   makeUnit(world, computer, isOpen);
   if (isOpen) world.turnOfUnit.set(world.unitsMade, turn);
   if (chance(0.5) || task.step < 3) return;
+  if (chance(0.08)) return end(world, agent, 'failed', limitOf(world, chance));
   end(world, agent, chance(0.15) ? 'failed' : chance(0.05) ? 'timed_out' : 'succeeded');
 }
+
+/** The provider's limit ends in some minutes or hours; now and then it did before it is told [M7]. */
+const limitOf = (world: SimWorld, chance: Chance): string =>
+  new Date(world.nowMs + (chance(0.5) ? 5 : chance(0.8) ? 180 : -1) * 60_000).toISOString();
 
 /** Messages for the running turn: applied at some time, or given back where they are wanted back. */
 function hear(world: SimWorld, { state, process, turn, chance }: Agent): void {
@@ -134,7 +139,7 @@ function ask({ process }: Agent, id: string): void {
 }
 
 /** Every message and every ask is settled before the end, unless the harness just went away. */
-function end(world: SimWorld, agent: Agent, outcome: string): void {
+function end(world: SimWorld, agent: Agent, outcome: string, resetsAt?: string): void {
   const { process, chance, state } = agent;
   const isOrderly = !chance(0.3);
   if (isOrderly)
@@ -148,20 +153,24 @@ function end(world: SimWorld, agent: Agent, outcome: string): void {
       process.output.push({ type: 'MarkReturned', data: { message_id } });
     }
   process.isRunning = false;
-  process.output.push(ended(outcome));
+  process.output.push(ended(outcome, state.request, resetsAt));
 }
 
-const ended = (outcome: string): Line => ({
+const ended = (outcome: string, { harness }: Run['request'], resetsAt?: string): Line => ({
   type: 'FinishRun',
   data: {
     outcome,
     summary: outcome,
     usage: { input_tokens: 1, output_tokens: 1, cached_tokens: 0 },
-    harness_session: 'conversation-1',
+    harness_session: conversationOf(harness),
     conversation: 'native',
+    ...(resetsAt === undefined ? {} : { resets_at: resetsAt }),
     ...(outcome === 'succeeded' ? { exit_code: 0 } : { error: `it ${outcome}` }),
   },
 });
+
+/** A harness knows its own conversation, and no other's. */
+export const conversationOf = (harness: string): string => `a conversation with ${harness}`;
 
 function finish(world: SimWorld, task: Task, line: Line): true {
   world.execute('run', task.id, { ...line, now: world.now() } as never);

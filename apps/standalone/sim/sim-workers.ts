@@ -1,4 +1,4 @@
-import type { Continuity, SandboxPlace } from '@hangar/contracts';
+import type { Continuity, SandboxPlace, SessionEvents } from '@hangar/contracts';
 import {
   SANDBOX_TTL_MINUTES,
   SimFailure,
@@ -129,6 +129,13 @@ function mayLose(world: SimWorld, sandboxId: string): boolean {
   const { state } = world.session().phase;
   if (state === 'ARCHIVED' || state === 'DELETED') return true;
   const story = world.log.all.filter((r) => r.aggregate === 'session').map((r) => r.event);
+  // A destroy that hung for long was right when it was asked for: what it relied on is older now
+  // than those that are kept.
+  const release = story.find(
+    (e) => e.type === 'SandboxReleaseRequested' && e.data.sandbox_id === sandboxId,
+  ) as { data: SessionEvents['SandboxReleaseRequested'] } | undefined;
+  const reliedOn = release?.data.checkpoint_id;
+  if (reliedOn !== undefined && !world.contents.has(reliedOn)) return true;
   const since = story.findIndex(
     (e) => e.type === 'SandboxRequested' && e.data.sandbox_id === sandboxId,
   );

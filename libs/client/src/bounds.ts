@@ -14,6 +14,10 @@ export const STREAM_RETRY_MS_FIRST = 250;
 export const STREAM_RETRY_MS_MAX = 5_000;
 /** The server sends a heartbeat every 15 s: after three without one the line is taken for dead. */
 export const STREAM_SILENCE_SECONDS_MAX = 45;
+/** What was typed while a terminal was out of reach; more is refused. */
+export const TERMINAL_TYPED_BYTES_MAX = 64 * 1024;
+/** A terminal acknowledges what it took in steps of this size. */
+export const TERMINAL_ACK_BYTES = 32 * 1024;
 /** One event: a message (1 MiB) may be in it, escaped, and more. */
 export const STREAM_EVENT_CHARS_MAX = 8 * 1024 * 1024;
 /** An error's answer is read up to here; what is longer is not ours. */

@@ -27,6 +27,7 @@ import {
 } from './calls/sandbox-calls.ts';
 import { createServerCalls, type ServerCalls } from './calls/server-calls.ts';
 import { createSessionCalls, type SessionCalls } from './calls/session-calls.ts';
+import { createTerminalCalls, type TerminalCalls } from './calls/terminal-calls.ts';
 import { createWebhookCalls, type WebhookCalls } from './calls/webhook-calls.ts';
 import { createTransport, type TransportSettings } from './http/transport.ts';
 import { createEventCalls, type EventCalls } from './live/event-calls.ts';
@@ -43,6 +44,7 @@ export interface HangarClient {
   readonly decisions: DecisionCalls;
   readonly checkpoints: CheckpointCalls;
   readonly sandboxes: SandboxCalls;
+  readonly terminals: TerminalCalls;
   readonly environments: EnvironmentCalls;
   readonly harnesses: HarnessCalls;
   readonly limits: LimitCalls;
@@ -63,6 +65,7 @@ export function createHangarClient(settings: TransportSettings): HangarClient {
     decisions: createDecisionCalls(transport),
     checkpoints: createCheckpointCalls(transport),
     sandboxes: createSandboxCalls(transport),
+    terminals: createTerminalCalls(transport, settings),
     environments: createEnvironmentCalls(transport),
     harnesses: createHarnessCalls(transport),
     limits: createLimitCalls(transport),

@@ -5,6 +5,7 @@ import type * as common from './gen/hangar/v1/common_pb.ts';
 import * as run from './gen/hangar/v1/run_pb.ts';
 import * as sandbox from './gen/hangar/v1/sandbox_pb.ts';
 import * as session from './gen/hangar/v1/session_pb.ts';
+import * as terminal from './gen/hangar/v1/terminal_pb.ts';
 import { HangarError } from './errors.ts';
 import { validateWire, type Wire } from './wire.ts';
 
@@ -68,6 +69,9 @@ export interface SessionEvents {
   UsageLimitReached: Wire<session.UsageLimitReached>;
   UsageLimitEnded: Wire<session.UsageLimitEnded>;
   PermissionsChanged: Wire<session.PermissionsChanged>;
+  TalkRequested: Wire<session.TalkRequested>;
+  TalkEndRequested: Wire<session.TalkEndRequested>;
+  TalkEnded: Wire<session.TalkEnded>;
 }
 
 export interface SandboxEvents {
@@ -115,6 +119,13 @@ export interface RunEvents {
   RunFailed: Wire<run.RunFailed>;
 }
 
+export interface TerminalEvents {
+  TerminalRequested: Wire<terminal.TerminalRequested>;
+  TerminalStarted: Wire<terminal.TerminalStarted>;
+  TerminalEndRequested: Wire<terminal.TerminalEndRequested>;
+  TerminalEnded: Wire<terminal.TerminalEnded>;
+}
+
 export interface AccessEvents {
   SecretSet: Wire<access.SecretSet>;
   SecretDeleted: Wire<access.SecretDeleted>;
@@ -129,6 +140,7 @@ export type EventMap = SessionEvents &
   EnvironmentEvents &
   CheckpointEvents &
   RunEvents &
+  TerminalEvents &
   AccessEvents;
 export type EventName = keyof EventMap;
 
@@ -140,11 +152,19 @@ export type SandboxEvent = EventOf<SandboxEvents>;
 export type EnvironmentEvent = EventOf<EnvironmentEvents>;
 export type CheckpointEvent = EventOf<CheckpointEvents>;
 export type RunEvent = EventOf<RunEvents>;
+export type TerminalEvent = EventOf<TerminalEvents>;
 export type AccessEvent = EventOf<AccessEvents>;
 export type AnyEvent = EventOf<EventMap>;
 
 /** Who owns which streams: a service's store refuses the others. */
-export type Aggregate = 'session' | 'sandbox' | 'environment' | 'checkpoint' | 'run' | 'access';
+export type Aggregate =
+  | 'session'
+  | 'sandbox'
+  | 'environment'
+  | 'checkpoint'
+  | 'run'
+  | 'terminal'
+  | 'access';
 
 const messagesOf = (file: object): [string, DescMessage][] =>
   Object.values(file)
@@ -153,7 +173,7 @@ const messagesOf = (file: object): [string, DescMessage][] =>
 
 /** Every event's descriptor by name: the contract that `append` holds events to. */
 export const EVENT_SCHEMAS: ReadonlyMap<string, DescMessage> = new Map(
-  [session, sandbox, checkpoint, run, access].flatMap(messagesOf),
+  [session, sandbox, checkpoint, run, terminal, access].flatMap(messagesOf),
 );
 
 /** Throws `internal` when an event is unknown or does not keep to its proto contract. */

@@ -4,11 +4,11 @@
  * `ses-1a2b3c4d`. They cannot collide while session ids do not, and the same cause always gives
  * the same id, so that a second start is recognised and dropped (ADR 0011).
  */
-export type RandomIdPrefix = 'ses' | 'msg' | 'card' | 'tok' | 'job';
-export type SessionPartPrefix = 'sbx' | 'ckp' | 'run';
+export type RandomIdPrefix = 'ses' | 'msg' | 'card' | 'tok' | 'job' | 'trm';
+export type SessionPartPrefix = 'sbx' | 'ckp' | 'run' | 'trm';
 
 export const SESSION_ID_PATTERN = /^ses-[0-9a-f]{8}$/;
-export const SESSION_PART_ID_PATTERN = /^(sbx|ckp|run)-[0-9a-f]{8}-[1-9][0-9]{0,8}$/;
+export const SESSION_PART_ID_PATTERN = /^(sbx|ckp|run|trm)-[0-9a-f]{8}-[1-9][0-9]{0,8}$/;
 export const MESSAGE_ID_PATTERN = /^msg-[0-9a-f]{8}$/;
 
 /** The id of the `number`th (from 1) sandbox, checkpoint or run of a session. */

@@ -40,6 +40,8 @@ export {
   type SandboxPlace,
   type SessionEvent,
   type SessionEvents,
+  type TerminalEvent,
+  type TerminalEvents,
   type TokenUsage,
 } from './events.ts';
 export { validateWire, type Wire } from './wire.ts';
@@ -82,6 +84,9 @@ export {
   COMMENTS_MAX,
   PERMISSION_RULES_MAX,
   TAKE_BACK_SECONDS_MAX,
+  TERMINAL_MESSAGE_BYTES_MAX,
+  TERMINAL_SIZE_MAX,
+  TERMINAL_UNACKED_BYTES_MAX,
   USAGE_LIMIT_DAYS_MAX,
 } from './limits.ts';
 export {
@@ -199,6 +204,23 @@ export {
   execResultSchema,
   execSchema,
 } from './api/sandbox-calls.ts';
+export {
+  type AttachTerminalQuery,
+  type OpenTerminal,
+  type OpenTerminalInput,
+  TERMINAL_PROTOCOL,
+  TERMINAL_TOKEN_PREFIX,
+  type TerminalDocument,
+  type TerminalFrame,
+  type TerminalRequest,
+  attachTerminalQuerySchema,
+  openTerminalSchema,
+  terminalFrameSchema,
+  terminalIdSchema,
+  terminalListSchema,
+  terminalRequestSchema,
+  terminalSchema,
+} from './api/terminals.ts';
 export {
   type CreateToken,
   type CreateTokenInput,

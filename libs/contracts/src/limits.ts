@@ -52,3 +52,9 @@ export const WEBHOOK_DELIVERIES_SHOWN_MAX = 50;
 export const WEBHOOK_TEXT_CHARACTERS_MAX = 4000;
 /** A provider's usage limit that ends later than this is told, and not waited for. */
 export const USAGE_LIMIT_DAYS_MAX = 8;
+/** Columns and rows of a terminal. */
+export const TERMINAL_SIZE_MAX = 1000;
+/** Sent to a viewer of a terminal and not acknowledged yet; more waits. */
+export const TERMINAL_UNACKED_BYTES_MAX = 256 * 1024;
+/** Of one message that a viewer sends. */
+export const TERMINAL_MESSAGE_BYTES_MAX = 64 * 1024;

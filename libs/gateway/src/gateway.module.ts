@@ -21,6 +21,8 @@ import { SecretsService } from './secrets/secrets.service.ts';
 import { CardsController } from './sessions/cards.controller.ts';
 import { SessionsController } from './sessions/sessions.controller.ts';
 import { SessionsService } from './sessions/sessions.service.ts';
+import { TerminalsController } from './terminals/terminals.controller.ts';
+import { TerminalsService } from './terminals/terminals.service.ts';
 import { TokensController } from './tokens/tokens.controller.ts';
 import { TokensService } from './tokens/tokens.service.ts';
 import { WebhooksController } from './webhooks/webhooks.controller.ts';
@@ -32,6 +34,7 @@ export const CONTROLLERS = [
   CardsController,
   ActivityController,
   CheckpointsController,
+  TerminalsController,
   LiveController,
   EnvironmentsController,
   SecretsController,
@@ -49,6 +52,7 @@ export class GatewayModule {
       { provide: TOKEN_RESOLVER, useValue: parts.tokenResolver },
       { provide: SessionsService, useValue: parts.sessions },
       { provide: SandboxCallsService, useValue: parts.sandboxCalls },
+      { provide: TerminalsService, useValue: parts.terminals },
       { provide: LiveService, useValue: parts.live },
       { provide: ActivityService, useValue: parts.activity },
       { provide: EnvironmentsService, useValue: parts.environments },

@@ -25,6 +25,7 @@ import { SecretsService } from './secrets/secrets.service.ts';
 import { SessionReader } from './sessions/session.reader.ts';
 import { SessionsService } from './sessions/sessions.service.ts';
 import type { GatewaySettings } from './settings.ts';
+import { TerminalsService } from './terminals/terminals.service.ts';
 import { TokensService } from './tokens/tokens.service.ts';
 import { ViewWatch } from './views/view-watch.ts';
 import { createWebhooks, type Webhooks, type WebhookWorld } from './webhooks/webhooks.ts';
@@ -37,7 +38,7 @@ export interface GatewayDependencies {
   bootstrapToken: string | null;
   /** Whose that token is; `admin` when left out. */
   bootstrapOwner?: string;
-  sandboxIo: Pick<SandboxIo, 'exec'>;
+  sandboxIo: Pick<SandboxIo, 'exec' | 'terminals'>;
   checkpointExport: CheckpointExport;
   settings: GatewaySettings;
   /** Milliseconds of silence after which a stream of events says that it is still there. */
@@ -56,6 +57,7 @@ export interface GatewayParts {
   activity: ActivityService;
   sessions: SessionsService;
   sandboxCalls: SandboxCallsService;
+  terminals: TerminalsService;
   environments: EnvironmentsService;
   secrets: SecretsService;
   tokens: TokensService;
@@ -105,6 +107,7 @@ export function gatewayParts(
     activity: new ActivityService({ activity, pool, nats: log.nats, reader, live }),
     sessions: new SessionsService({ ...shared, reader, environments }),
     sandboxCalls: new SandboxCallsService({ reader, commands, sandboxIo, checkpointExport }),
+    terminals: new TerminalsService({ ...shared, reader, sandboxIo }),
     environments: new EnvironmentsService({ ...shared, reader: environments }),
     secrets: new SecretsService({ pool, vault, log: access, idempotency, now }),
     tokens: new TokensService({ tokens, log: access, idempotency, clock: systemClock }),

@@ -13,6 +13,7 @@ import { gatewayParts, type GatewayDependencies, type GatewayParts } from './gat
 import { serveOpenApi } from './open-api.ts';
 import { openDataSource } from './storage/data-source.ts';
 import { surviveCuts } from './storage/survive-cuts.ts';
+import { serveTerminals, type TerminalSockets } from './terminals/terminal-upgrade.ts';
 import { createViewProjector } from './views/view-projector.ts';
 
 export interface GatewayOptions extends GatewayDependencies {
@@ -55,7 +56,12 @@ export async function startGateway(options: GatewayOptions): Promise<Service> {
       ...(logLevel === undefined ? {} : { logLevel }),
     });
     parts.webhooks.start();
-    return { ...service, close: () => closeAll(service, parts, closeParts) };
+    const sockets = serveTerminals(service.app.getHttpServer(), {
+      tokens: parts.tokenResolver,
+      terminals: parts.terminals,
+      ...(options.heartbeatMs && { heartbeatMs: options.heartbeatMs }),
+    });
+    return { ...service, close: () => closeAll(service, sockets, parts, closeParts) };
   } catch (error) {
     await closeParts();
     throw error;
@@ -71,11 +77,13 @@ function configure(app: NestExpressApplication, options: GatewayOptions): void {
 
 async function closeAll(
   service: Service,
+  sockets: TerminalSockets,
   parts: GatewayParts,
   closeParts: () => Promise<void>,
 ): Promise<void> {
-  // Streams of events go on for ever: they end first, or closing would wait for them.
+  // Streams of events and terminals go on for ever: they end first, or closing would wait for them.
   parts.live.close();
+  await sockets.close();
   await service.close();
   await closeParts();
 }

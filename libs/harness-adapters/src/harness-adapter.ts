@@ -19,6 +19,8 @@ export interface HarnessCapabilities {
   questions: boolean;
   interrupt: boolean;
   cost: boolean;
+  /** A person can go on with the conversation in the CLI's own interface, between turns. */
+  talk: boolean;
 }
 
 export interface TurnSpec {
@@ -52,6 +54,12 @@ export interface TurnSpec {
    */
   answered: { ask: Ask; answer: Answer } | null;
 }
+
+/** A person goes on with a conversation in a terminal; the fields are those of a turn. */
+export type TalkSpec = Pick<
+  TurnSpec,
+  'cwd' | 'home' | 'node' | 'harnessRoot' | 'model' | 'envVars' | 'keyCommands' | 'asksLeave'
+> & { conversationId: string };
 
 /** What the agent wants of a person; the turn waits for the answer. */
 export interface Ask {
@@ -90,6 +98,14 @@ export interface HarnessCommand {
    * `path` is relative to HOME.
    */
   files: { path: string; content: string; mode: number }[];
+}
+
+export interface TalkCommand extends HarnessCommand {
+  /**
+   * JSON files under HOME in which these values are set, so that nothing is asked before the
+   * conversation is there; what else the CLI keeps in them stays.
+   */
+  settings: { path: string; values: object }[];
 }
 
 /** One line for the process's stdin; `key` makes the write idempotent (`DetachedRuns.input`). */
@@ -161,9 +177,9 @@ export interface ProtocolStep {
 /**
  * The line protocol of one turn: a state machine without I/O, clock or randomness. Fed the same
  * lines it says the same things with the same keys, so a restarted service replays the output
- * from byte 0 and nothing is sent twice. What came from people (`steer`, `withdraw`, `answer`,
- * `defer`) is then told again at the start, before the first line: the keys of what it writes
- * must not depend on when it came. A message on record as `returned` is not told again: it may be
+ * from byte 0 and nothing is sent twice. What came from people is then told again as soon as it can
+ * be: answers and `defer` before the first line, messages (`steer`, `withdraw`) once the process has
+ * named its conversation. The keys of what is written must not depend on when it came. A message on record as `returned` is not told again: it may be
  * another turn's by now, and a process that still runs would get it a second time.
  */
 export interface TurnProtocol {
@@ -221,6 +237,8 @@ export interface HarnessAdapter {
   readonly conversationDirectories: readonly string[];
   command(turn: TurnSpec): HarnessCommand;
   protocol(turn: TurnSpec): TurnProtocol;
+  /** Only where `capabilities.talk` says so. What is said is in the conversation's files at its end. */
+  talk?(talk: TalkSpec): TalkCommand;
   /** Are the files where this harness looks, and whole? Asked before and after a turn [R3]. */
   check(
     files: ConversationFiles,

@@ -12,6 +12,8 @@ export {
   type HarnessName,
   type ProtocolInput,
   type ProtocolStep,
+  type TalkCommand,
+  type TalkSpec,
   type TurnErrorKind,
   type TurnProtocol,
   type TurnResult,
@@ -21,4 +23,5 @@ export {
 export { installHarness, isHarnessInstalled } from './install.ts';
 export { MODEL_RETRIES_VARIABLE } from './model-retries.ts';
 export { HARNESS_NAMES, harnessAdapter, isHarnessName } from './registry.ts';
+export { settingsText } from './settings-text.ts';
 export { harnessDirectory, harnessPackage, type HarnessPackage } from './versions.ts';

@@ -5,7 +5,7 @@ import type { TurnSpec } from './harness-adapter.ts';
  * and stands for the turn. A key that is not given is the CLI's to complain of.
  */
 export function withKeysAtStart(
-  { keyCommands }: TurnSpec,
+  { keyCommands }: Pick<TurnSpec, 'keyCommands'>,
   names: readonly string[],
   argv: string[],
 ): string[] {

@@ -13,7 +13,10 @@ export const PROVIDERS: readonly { name: string; credentials: readonly string[] 
 ];
 
 /** `provider/model` names both; else the provider follows from the model's family and the keys. */
-export function modelChoice(turn: TurnSpec): { provider: string | null; model: string | null } {
+export function modelChoice(turn: Pick<TurnSpec, 'model' | 'envVars' | 'keyCommands'>): {
+  provider: string | null;
+  model: string | null;
+} {
   const { model, envVars, keyCommands } = turn;
   const slash = model?.indexOf('/') ?? -1;
   if (model !== null && slash > 0) {

@@ -7,7 +7,7 @@ export const MODEL_RETRIES = 4;
 export const MODEL_RETRIES_VARIABLE = 'HANGAR_MODEL_RETRIES';
 export const MODEL_RETRIES_MAX = 10;
 
-export function modelRetries(turn: TurnSpec): number {
+export function modelRetries(turn: Pick<TurnSpec, 'envVars'>): number {
   const asked = Number(turn.envVars[MODEL_RETRIES_VARIABLE] ?? MODEL_RETRIES);
   if (!Number.isInteger(asked) || asked < 0) return MODEL_RETRIES;
   return Math.min(asked, MODEL_RETRIES_MAX);

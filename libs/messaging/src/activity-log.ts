@@ -4,7 +4,7 @@ import type { JsonObject } from './json.ts';
 
 /**
  * What an agent did, item by item, as its runs tell it. No events: nothing is decided on them, and
- * a chatty turn would drown the log (ADR 0009). An item's place follows from the run's output
+ * a chatty turn would drown the log (ADR 0021). An item's place follows from the run's output
  * alone, so that a run whose output is read again writes nothing twice.
  */
 export interface ActivityPlace {
@@ -30,8 +30,12 @@ export interface ActivityLog {
   read(sessionId: string, after: ActivityPlace, limit: number): Promise<ActivityEntry[]>;
   /** The newest place; zeros when there is none. */
   head(sessionId: string): Promise<ActivityPlace>;
+  /** For good: a run that still ends while its session is deleted adds nothing to it. */
   forget(sessionId: string): Promise<void>;
 }
+
+/** Seed of the locks by which appends and the forgetting of one session wait for each other. */
+const FORGET_LOCK = 21;
 
 export const ACTIVITY_TABLE = `create table if not exists es.activity (
   session_id text not null,
@@ -41,13 +45,30 @@ export const ACTIVITY_TABLE = `create table if not exists es.activity (
   at timestamptz not null,
   item jsonb not null,
   primary key (session_id, turn, part, seq)
-);`;
+);
+create table if not exists es.activity_forgotten (session_id text primary key);
+create or replace function es.append_activity(session text, entries jsonb) returns void
+language plpgsql as $$
+begin
+  -- Before the look at what was forgotten: a forgetting that goes on at this moment is waited for.
+  perform pg_advisory_xact_lock_shared(hashtextextended(session, ${FORGET_LOCK}));
+  insert into es.activity (session_id, turn, part, seq, at, item)
+    select session, t.turn, t.part, t.seq, t.at, t.item
+    from jsonb_to_recordset(entries)
+      as t (turn integer, part integer, seq integer, at timestamptz, item jsonb)
+    where not exists (select from es.activity_forgotten f where f.session_id = session)
+    on conflict do nothing;
+end $$;
+create or replace function es.forget_activity(session text) returns void
+language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended(session, ${FORGET_LOCK}));
+  insert into es.activity_forgotten values (session) on conflict do nothing;
+  delete from es.activity a where a.session_id = session;
+end $$;`;
 
-const APPEND = `insert into es.activity (session_id, turn, part, seq, at, item)
-  select $1, t.turn, t.part, t.seq, t.at, t.item
-  from jsonb_to_recordset($2::jsonb)
-    as t (turn integer, part integer, seq integer, at timestamptz, item jsonb)
-  on conflict do nothing`;
+const APPEND = 'select es.append_activity($1, $2::jsonb)';
+const FORGET = 'select es.forget_activity($1)';
 const LAST = `select coalesce(max(seq), 0) as seq from es.activity
   where session_id = $1 and turn = $2 and part = $3`;
 const READ = `select turn, part, seq, at, item from es.activity
@@ -78,7 +99,7 @@ export function createActivityLog(pool: pg.Pool): ActivityLog {
       return rows[0] ?? { turn: 0, part: 0, seq: 0 };
     },
     forget: async (sessionId) => {
-      await pool.query('delete from es.activity where session_id = $1', [sessionId]);
+      await pool.query(FORGET, [sessionId]);
     },
   };
 }

@@ -8,6 +8,7 @@ export const AGGREGATES = [
   'sandbox',
   'checkpoint',
   'run',
+  'terminal',
   'environment',
   'access',
 ] as const;

@@ -41,7 +41,7 @@ export async function runVariables(
   const askable = PROVIDER_KEYS.filter(
     (name) => name in revealed || (name in hostVariables && !(name in (recipe?.env ?? {}))),
   );
-  // The machine's keys are long-lived: they are asked for, and no variable of any process [X9].
+  // The machine's keys are long-lived: they are asked for, so that none is a run's variable [X9].
   const variables = Object.entries(hostVariables).filter(([name]) => !isProviderKey(name));
   const envVars = { ...Object.fromEntries(variables), ...recipe?.env, ...revealed };
   return { envVars, askable, secrets };

@@ -1,24 +1,22 @@
 import type { NatsConnection } from '@nats-io/nats-core';
-import { nudgeSubject, type Runs } from './run.service.ts';
-import type { Run } from './run.ts';
+import { nudgeSubject } from './run.service.ts';
 
 /** What the bus lost is read from the log within this time. */
 const LOOK_MS = 5_000;
 
-export interface RunWatch {
+export interface LogWatch {
   end(): void;
 }
 
 /**
- * Says what the run's log says, now and after each change: the bus tells at once that there is
- * something, the log tells what, for good.
+ * Says what the log of a run or a terminal says, now and after each change: the bus tells at once
+ * that there is something, the log tells what, for good.
  */
-export function watchRun(
-  options: { nats: NatsConnection; runs: Runs },
-  runId: string,
-  onRun: (run: Run) => void,
-): RunWatch {
-  const { nats, runs } = options;
+export function watchLog<State>(
+  { nats, load }: { nats: NatsConnection; load(): Promise<State | null> },
+  id: string,
+  onState: (state: State) => void,
+): LogWatch {
   let isEnded = false;
   let isLooking = false;
   let isWanted = false;
@@ -29,12 +27,12 @@ export function watchRun(
     while (isWanted && !isEnded) {
       isWanted = false;
       // A log that cannot be read is read again with the next look.
-      const loaded = await runs.load(runId).catch(() => null);
-      if (loaded?.state && !isEnded) onRun(loaded.state);
+      const state = await load().catch(() => null);
+      if (state !== null && !isEnded) onState(state);
     }
     isLooking = false;
   };
-  const subscription = nats.subscribe(nudgeSubject(runId), { callback: () => void look() });
+  const subscription = nats.subscribe(nudgeSubject(id), { callback: () => void look() });
   const sweep = setInterval(() => void look(), LOOK_MS);
   return {
     end: () => {

@@ -204,13 +204,27 @@ describe('an ask', () => {
     expect(decided(told(...STORIES['done asking']), ask)).toEqual([]);
   });
 
-  it('that is closed lets the time limit count from then on [M7]', () => {
-    const late = { ...closeAsk, now: '2030-01-03T12:00:00.000Z' };
+  it('holds the time limit up for as long as somebody is waited on [M7]', () => {
+    const at = (minutes: number): string =>
+      new Date(Date.parse(NOW) + minutes * 60_000).toISOString();
+    const later = (c: RunCommand, minutes: number, id = asks.ask.id): RunCommand =>
+      ({
+        now: at(minutes),
+        type: c.type,
+        data: c === ask ? { ask: { ...asks.ask, id } } : { ask_id: id },
+      }) as RunCommand;
     const counted = (...commands: RunCommand[]): string | null | undefined =>
       told(...commands).reduce(evolve, initialState)?.counts_from;
     expect(counted(start)).toBeNull();
-    expect(counted(start, started, ask)).toBe(NOW);
-    expect(counted(start, started, ask, late)).toBe(late.now);
+    const begun = [start, started];
+    expect(counted(...begun, later(ask, 50))).toBe(NOW);
+    const once = [...begun, later(ask, 50), later(closeAsk, 80)];
+    expect(counted(...once)).toBe(at(30));
+    // Two that are open at once are one wait.
+    const twice = [...once, later(ask, 85, 'two'), later(ask, 86, 'three')];
+    const half = [...twice, later(closeAsk, 90, 'two')];
+    expect(counted(...half)).toBe(at(30));
+    expect(counted(...half, later(closeAsk, 95, 'three'))).toBe(at(40));
   });
 });
 
@@ -270,7 +284,7 @@ describe('old run events still fold', () => {
     ['RunMessageReturned', (s) => s?.messages, []],
     ['RunAsked', (s) => s?.asks.map((a) => a.open), [true]],
     ['RunAnswerGiven', (s) => s?.asks, []],
-    ['RunAskClosed', (s) => s?.counts_from, '2030-01-01T12:40:00.000Z'],
+    ['RunAskClosed', (s) => s?.counts_from, null],
     ['RunDeferRequested', (s) => s?.deferring, 'waited 30 minutes for an answer'],
     ['RunToolDecided', (s) => s?.decided.length, 1],
     ['RunCancelRequested', (s) => s?.cancelling, 'interrupted by a person'],

@@ -17,10 +17,14 @@ import {
 } from '@hangar/messaging';
 import { eventSubjects } from '@hangar/messaging/jetstream';
 import type { SandboxIo } from '@hangar/sandbox-drivers';
+import type { CredentialAsker } from '@hangar/service-kit';
 import { runPolicy } from './run.policy.ts';
 import { EXECUTE, createRuns, nudgeSubject } from './run.service.ts';
 import { runVariables, type VariableSources } from './run-variables.ts';
 import { createRunWorker, type WorkerOptions } from './run.worker.ts';
+import { terminalPolicy } from './terminal.policy.ts';
+import { createTerminals, TALK } from './terminal.service.ts';
+import { createTerminalWorker } from './terminal.worker.ts';
 
 export interface RunsOptions extends VariableSources {
   log: LogConnection;
@@ -52,17 +56,16 @@ class RunsRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
     const { log, instance, onError } = this.#options;
     const { pool, nats, wake } = log;
     const now = this.#options.now ?? (() => new Date());
-    const store = log.store(['run']);
+    const store = log.store(['run', 'terminal']);
     const runs = createRuns(pool, store);
+    const terminals = createTerminals(pool, store);
     const activity = createActivityLog(pool);
-    const worker = createRunWorker({
-      ...this.#options,
-      runs,
-      activity,
-      nats,
-      now,
-      runVariables: (asker) => runVariables(store, this.#options, asker),
-    });
+    const variables = {
+      runVariables: (asker: CredentialAsker) => runVariables(store, this.#options, asker),
+    };
+    const shared = { ...this.#options, ...variables, nats, now };
+    const worker = createRunWorker({ ...shared, runs, activity });
+    const talks = createTerminalWorker({ ...shared, terminals });
     this.#parts.push(
       createRelay({ pool, nats, wake, onError }),
       createConsumer({
@@ -76,12 +79,15 @@ class RunsRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
         handle: async (event, tx) => {
           if (event.type === 'SessionDeleted')
             await activity.forget(String(event.data['session_id']));
-          for (const { run_id, command } of runPolicy(
-            event as unknown as AnyEvent,
-            now().toISOString(),
-          )) {
+          const at = now().toISOString();
+          for (const { run_id, command } of runPolicy(event as unknown as AnyEvent, at)) {
             await runs.execute(run_id, command, { meta: causedBy(event, 'runs'), tx });
             if (command.type !== 'StartRun') tx.onCommit(() => nats.publish(nudgeSubject(run_id)));
+          }
+          for (const { terminal_id, command } of terminalPolicy(event as unknown as AnyEvent, at)) {
+            await terminals.execute(terminal_id, command, { meta: causedBy(event, 'runs'), tx });
+            if (command.type === 'EndTerminal')
+              tx.onCommit(() => nats.publish(nudgeSubject(terminal_id)));
           }
         },
       }),
@@ -89,7 +95,7 @@ class RunsRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
         pool,
         wake,
         instance: `${instance}-runs`,
-        kinds: { [EXECUTE]: worker.execute },
+        kinds: { [EXECUTE]: worker.execute, [TALK]: talks.talk },
         concurrency: CONCURRENCY,
         // A sandbox that cannot be asked is asked again for as long as it takes [S5].
         attemptsMax: Number.MAX_SAFE_INTEGER,

@@ -13,7 +13,7 @@ export function createRuns(pool: pg.Pool, store: EventStore): Runs {
     aggregate: 'run',
     pool,
     store,
-    foldVersion: 3,
+    foldVersion: 4,
     initial: initialState,
     evolve,
     decide,

@@ -22,8 +22,10 @@ export interface Run {
   deferring: string | null;
   /** Why it shall stop, once somebody said so. */
   cancelling: string | null;
-  /** From here the turn's time limit counts, also over a restart: waiting on a person does not. */
+  /** From here the turn's time limit counts, also over a restart: later by each wait on a person. */
   counts_from: string | null;
+  /** Since when a person is waited on. */
+  waits_from: string | null;
 }
 
 export type RunState = Run | null;
@@ -42,6 +44,7 @@ export function evolve(state: RunState, event: RunEvent): RunState {
       deferring: null,
       cancelling: null,
       counts_from: null,
+      waits_from: null,
     };
   if (!state) throw new Error(`${event.type} before RunRequested: the log is broken`);
   switch (event.type) {
@@ -64,18 +67,17 @@ export function evolve(state: RunState, event: RunEvent): RunState {
       return {
         ...state,
         asks: [...state.asks, { id: event.data.ask.id, open: true, answer: null }],
+        waits_from: state.waits_from ?? event.data.asked_at,
       };
     case 'RunAnswerGiven':
       return askIs(state, event.data.ask_id, { answer: event.data.answer });
     case 'RunAskClosed':
-      return {
-        ...askIs(state, event.data.ask_id, { open: false }),
-        counts_from: event.data.closed_at,
-      };
+      return counted(askIs(state, event.data.ask_id, { open: false }), event.data.closed_at);
     case 'RunDeferRequested':
       return { ...state, deferring: event.data.reason };
     case 'RunToolDecided':
-      return { ...state, decided: [...state.decided, event.data.call_id].slice(-DECIDED_MAX) };
+      if (state.decided.length >= DECIDED_MAX) return state;
+      return { ...state, decided: [...state.decided, event.data.call_id] };
     case 'RunCancelRequested':
       return { ...state, cancelling: event.data.reason };
     case 'RunFinished':
@@ -84,7 +86,7 @@ export function evolve(state: RunState, event: RunEvent): RunState {
   }
 }
 
-/** Tool calls of one run that are remembered: a replay of its output names the newest again. */
+/** Tool calls of one run that are remembered; a later one is on record twice if it is read twice. */
 const DECIDED_MAX = 10_000;
 
 const messageIs = (
@@ -95,6 +97,15 @@ const messageIs = (
   ...run,
   messages: run.messages.map((m) => (m.message_id === message_id ? { ...m, ...change } : m)),
 });
+
+/** Once nobody is waited on, the limit counts on from where it was. */
+function counted(run: Run, now: string): Run {
+  const { counts_from, waits_from } = run;
+  if (counts_from === null || waits_from === null || run.asks.some(({ open }) => open)) return run;
+  const waitedMs = Date.parse(now) - Date.parse(waits_from);
+  const from = new Date(Date.parse(counts_from) + waitedMs).toISOString();
+  return { ...run, counts_from: from, waits_from: null };
+}
 
 const askIs = (run: Run, id: string, change: Partial<Run['asks'][number]>): Run => ({
   ...run,

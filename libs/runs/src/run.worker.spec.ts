@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { buffer } from 'node:stream/consumers';
 import { HangarError } from '@hangar/contracts';
+import { fakeAdapter } from '@hangar/harness-adapters/fake';
 import { eventually } from '@hangar/testing';
 import {
   CONVERSATION,
@@ -53,6 +54,23 @@ describe('a run', () => {
     });
     await bench.execute({ attempt: 2 });
     expect(await typesOf(bench)).toHaveLength(4);
+  });
+
+  it('with rules does not start on a harness that would not keep them [A3]', async () => {
+    const { capabilities } = fakeAdapter;
+    const adapter = { ...fakeAdapter, capabilities: { ...capabilities, approvals: false } };
+    const rules = [{ tool: 'Bash', pattern: '*', verdict: 'deny' }];
+    for (const [permissions, outcome] of [
+      [{ mode: 'all', rules }, 'failed'],
+      [{ mode: 'ask', rules: [] }, 'failed'],
+      [{ mode: 'all', rules: [] }, 'succeeded'],
+    ] as const) {
+      const bench = await createRunBench({ adapter: () => adapter });
+      await bench.start({ permissions: { ...permissions, rules: [...permissions.rules] } });
+      await bench.execute();
+      expect(await bench.ended('RunFinished')).toMatchObject({ outcome });
+      expect((await typesOf(bench)).includes('RunStarted')).toBe(outcome === 'succeeded');
+    }
   });
 
   it('goes on where it was after a crash, with nothing written twice [M6]', async () => {

@@ -12,12 +12,13 @@ import type { SandboxIo, SandboxRef } from '@hangar/sandbox-drivers';
 import { redactShapes, type CredentialAsker, type KnownSecret } from '@hangar/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { conversationFiles } from './conversation-files.ts';
+import { keyCommand } from './key-command.ts';
 import type { RunCommand } from './run.decider.ts';
 import { createRunRedactor, type RunRedactor } from './run-redactor.ts';
 import type { Runs } from './run.service.ts';
 import type { RunVariables } from './run-variables.ts';
 import type { Run, RunRequest } from './run.ts';
-import { watchRun } from './run-watch.ts';
+import { watchLog } from './run-watch.ts';
 import { createTimeLimit, type TimeLimit } from './time-limit.ts';
 import { createActivityWriter, type ActivityWriter } from './activity-writer.ts';
 import { ALL_ALLOWED, asksLeave } from './permissions.ts';
@@ -78,6 +79,15 @@ const ANSWERS = new Set(['invalid', 'forbidden', 'exhausted', 'not_found']);
 const isAnswer = (error: unknown): boolean =>
   error instanceof HangarError && ANSWERS.has(error.code);
 
+/** Rules that nobody would hold the agent to are no rules: its turn does not start [A3]. */
+function requireAsking({ name, capabilities }: HarnessAdapter, { permissions }: RunRequest): void {
+  if (capabilities.approvals || !asksLeave(permissions ?? ALL_ALLOWED)) return;
+  throw new HangarError(
+    'invalid',
+    `${name} runs its tools without asking for leave, and this session has rules; allow all, or take another harness`,
+  );
+}
+
 class Execution {
   readonly #options: WorkerOptions;
   readonly #effect: LeasedEffect;
@@ -99,8 +109,9 @@ class Execution {
   }
 
   async run(): Promise<void> {
-    const { runs } = this.#options;
-    const watch = watchRun(this.#options, this.#id, (run) => this.#onRun(run));
+    const { runs, nats } = this.#options;
+    const load = async (): Promise<Run | null> => (await runs.load(this.#id)).state;
+    const watch = watchLog({ nats, load }, this.#id, (run) => this.#onRun(run));
     let place: SandboxPlace | undefined;
     try {
       const { state } = await runs.load(this.#id);
@@ -143,6 +154,7 @@ class Execution {
       return this.#fail('vanished', 'the agent is not there any more', false);
     if (running === null) await this.#stopOthers(ref, request);
     const adapter = this.#options.adapter(request.harness);
+    if (running === null) requireAsking(adapter, request);
     const variables = await this.#variables(request);
     await this.#hide(request, variables);
     const native = this.#spec(request, variables, 'native');
@@ -403,10 +415,6 @@ class Execution {
     if (state) this.#onRun(state);
   }
 }
-
-/** hangar's own tool in the sandbox: it asks the sandboxes service, which knows whose it is [Z3]. */
-const keyCommand = (tools: string, name: string): string =>
-  `sh '${tools.replaceAll("'", `'\\''`)}/hangar-credential' secret ${name}`;
 
 /** What the CLIs advise (`/login`) cannot be done in a sandbox; what can be done here is said too. */
 const inWords = ({ kind, message }: NonNullable<TurnResult['error']>): string =>

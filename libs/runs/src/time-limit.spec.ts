@@ -56,7 +56,7 @@ describe('the time limit of a turn [M7]', () => {
     expect(again.ended).not.toHaveBeenCalled();
   });
 
-  it('counts anew from the end of the waiting, wherever that is read', () => {
+  it('counts on from the end of the waiting, wherever that is read', () => {
     const { limit, ended } = limited();
     limit.follow({ asks: OPEN, counts_from: START });
     jest.advanceTimersByTime(100 * MINUTE_MS);

@@ -10,8 +10,6 @@ export type {
   ExecStream,
   ExitStatus,
   FileStat,
-  PtyRequest,
-  PtyStream,
   RunFollow,
   RunRequest,
   RunStatus,
@@ -22,4 +20,10 @@ export type {
   SandboxRef,
   SandboxSpec,
   SandboxStatus,
+  SandboxTerminals,
+  TerminalRequest,
+  TerminalSize,
+  TerminalStatus,
+  TerminalView,
 } from './sandbox-driver.ts';
+export { SCROLLBACK_BYTES_MAX, TERMINALS_MAX, VIEWERS_MAX } from './sandbox-driver.ts';

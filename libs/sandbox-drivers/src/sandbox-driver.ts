@@ -161,28 +161,82 @@ export interface SandboxFiles {
   remove(ref: SandboxRef, path: string): Promise<void>;
 }
 
-export interface PtyRequest {
-  argv: string[];
-  cwd?: string;
-  envVars?: Record<string, string>;
+export interface TerminalSize {
   cols: number;
   rows: number;
 }
 
-export interface PtyStream {
+export interface TerminalRequest extends TerminalSize {
+  argv: string[];
+  cwd?: string;
+  envVars?: Record<string, string>;
+}
+
+export interface TerminalStatus extends TerminalSize {
+  id: string;
+  createdAt: Date;
+  /** Attached with a size of their own. */
+  viewers: number;
+  /** Bytes printed so far: the offset at which the next one will be. */
+  printed: number;
+  /** null: its process goes on. */
+  exit: ExitStatus | null;
+}
+
+export interface TerminalView extends TerminalSize {
+  /** Place of the first byte of `output`; above the asked one, what is between them is not kept. */
+  offset: number;
+  /**
+   * Ends with the terminal, or when it is detached. A reader that falls behind by more than the
+   * scrollback is cut off with `connection_lost`: it comes back from the offset that it has.
+   */
   output: Readable;
+  /** Called with every size that the terminal takes from now on. */
+  onResize(listener: (size: TerminalSize) => void): void;
   write(bytes: Uint8Array): Promise<void>;
+  /** The size of this viewer; the terminal has that of the one who was the last to do something. */
   resize(cols: number, rows: number): Promise<void>;
   exit: Promise<ExitStatus>;
-  close(): Promise<void>;
+  /** Leaves; the terminal goes on. */
+  detach(): Promise<void>;
 }
+
+/**
+ * Terminals that go on when nobody is attached [X8]: they end with their process, with `close` or
+ * with the sandbox. The newest `SCROLLBACK_BYTES_MAX` of what each printed are kept, also after its
+ * end; an ended one is forgotten when its place is needed.
+ */
+export interface SandboxTerminals {
+  /** Starts `id` once; a second one with the same id is quiet. `invalid` when it cannot be started. */
+  open(ref: SandboxRef, id: string, request: TerminalRequest): Promise<void>;
+  /**
+   * What it printed from an offset on, and what it prints from now on. Without a `size` it is
+   * watched, and nobody is counted as there. `not_found` when the sandbox does not know it.
+   */
+  attach(
+    ref: SandboxRef,
+    id: string,
+    view: { from: number; size: TerminalSize | null },
+    signal?: AbortSignal,
+  ): Promise<TerminalView>;
+  list(ref: SandboxRef): Promise<TerminalStatus[]>;
+  /** Hangs it up, kills what is left in it, and forgets it; quiet when it is not there. */
+  close(ref: SandboxRef, id: string): Promise<void>;
+}
+
+/** What is kept of the output of one terminal: 1 MiB. */
+export const SCROLLBACK_BYTES_MAX = 1024 * 1024;
+/** Terminals of one sandbox; the oldest that has ended makes room. */
+export const TERMINALS_MAX = 16;
+/** Attached to one terminal at once. */
+export const VIEWERS_MAX = 16;
 
 /** The data plane: bytes into and out of one sandbox. Also served remotely (`./remote`). */
 export interface SandboxIo {
   exec(ref: SandboxRef, request: ExecRequest): Promise<ExecStream>;
   runs: DetachedRuns;
   files: SandboxFiles;
-  pty(ref: SandboxRef, request: PtyRequest): Promise<PtyStream>;
+  terminals: SandboxTerminals;
 }
 
 /**

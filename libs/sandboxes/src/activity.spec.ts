@@ -36,21 +36,21 @@ describe('activity [X4]', () => {
     await tell('files', 'began');
     await tell('files', 'ended');
     expect(calls).toEqual(['touch', 'touch']);
-    await tell('pty', 'began');
+    await tell('terminals', 'began');
     await minutes(10);
     expect(holds()).toBe(21);
-    await tell('pty', 'ended');
+    await tell('terminals', 'ended');
     await minutes(10);
     expect(holds()).toBe(21);
   });
 
   it('of two terminals ends with the second', async () => {
     const { tell, holds, minutes } = bench();
-    await Promise.all([tell('pty', 'began'), tell('exec', 'began')]);
+    await Promise.all([tell('terminals', 'began'), tell('exec', 'began')]);
     await tell('exec', 'ended');
     await minutes(1);
     expect(holds()).toBe(4);
-    await tell('pty', 'ended');
+    await tell('terminals', 'ended');
     await minutes(5);
     expect(holds()).toBe(4);
   });

@@ -4,7 +4,7 @@ import type { SandboxRef } from '@hangar/sandbox-drivers';
 /** What somebody does with a sandbox, as its byte streams tell it. */
 export interface Activity {
   ref: SandboxRef;
-  operation: 'exec' | 'pty' | 'runs' | 'files';
+  operation: 'exec' | 'terminals' | 'runs' | 'files';
   phase: 'began' | 'ended';
 }
 
@@ -25,7 +25,7 @@ export function activityObserver(presence: Presence): (activity: Activity) => Pr
     open.delete(id);
   };
   return async ({ ref, operation, phase }) => {
-    const isStream = operation === 'pty' || operation === 'exec';
+    const isStream = operation === 'terminals' || operation === 'exec';
     if (phase === 'ended') {
       if (isStream) release(ref.id);
       await presence.touch(ref.id);

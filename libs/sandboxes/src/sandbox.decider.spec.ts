@@ -100,6 +100,15 @@ describe('a sandbox', () => {
     expect(told(provision, ready(), busy).at(-1)?.data).toMatchObject({ busy: true });
   });
 
+  it('may be asked before its time, with a reason; and not without one [X6]', () => {
+    const wanted = command('ExpireSandbox', { reason: 'its place is wanted' });
+    const left = told(...STORIES['ready, lifetime left']);
+    expect(decided(left, expire)).toEqual([]);
+    expect(decided(left, wanted)).toMatchObject([
+      { type: 'SandboxExpiring', data: { reason: 'its place is wanted', busy: false } },
+    ]);
+  });
+
   it('that was kept may expire again', () => {
     const later = { ...expire, now: '2030-01-01T13:00:00.000Z' } as SandboxCommand;
     expect(told(...STORIES['ready, expiring'], extend, later).at(-1)?.type).toBe('SandboxExpiring');

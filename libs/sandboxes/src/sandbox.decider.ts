@@ -7,7 +7,8 @@ export interface SandboxCommands {
   MarkReady: { place: SandboxPlace; expires_at: string; environment_version: number };
   MarkFailed: { phase: string; reason: string };
   MarkLost: { reason: string };
-  ExpireSandbox: { busy?: boolean };
+  /** `reason`: why before its time. */
+  ExpireSandbox: { busy?: boolean; reason?: string };
   ExtendSandbox: { expires_at: string; reason: string };
   DestroySandbox: { cause: string; force: boolean };
   MarkDestroyed: { cause: string };
@@ -43,11 +44,11 @@ export function decide(s: SandboxState, command: SandboxCommand): SandboxEvent[]
       return [{ type: 'SandboxLost', data: { ...about, ...command.data } }];
     case 'ExpireSandbox':
       if (s.status !== 'ready' || s.expiring || !s.expires_at) return [];
-      if (s.expires_at > command.now) return [];
+      if (s.expires_at > command.now && command.data.reason === undefined) return [];
       return [
         {
           type: 'SandboxExpiring',
-          data: { ...about, expires_at: s.expires_at, busy: command.data.busy ?? false },
+          data: { ...about, expires_at: s.expires_at, busy: false, ...command.data },
         },
       ];
     case 'ExtendSandbox':

@@ -173,6 +173,7 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
         driver,
         presence,
         ttlMinutes,
+        activeMax: this.#options.activeMax,
         isOwn: mirrors.isFeeding,
         // Also those that were there before this process was.
         onFound: (ref) => credentials.serve(ref, () => holderOf(parts, ref.id)),

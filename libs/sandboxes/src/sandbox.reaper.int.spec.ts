@@ -49,6 +49,7 @@ beforeEach(async () => {
     driver,
     presence,
     ttlMinutes: 60,
+    activeMax: 3,
     isOwn: (id) => id.startsWith('feed-'),
     now,
     onError: (error) => errors.push(error),
@@ -236,6 +237,79 @@ describe('a sandbox at the end of its lifetime', () => {
     ahead = 61;
     await reaper.pass();
     expect((await eventsOf(sandbox)).slice(2)).toEqual(['SandboxExpiring']);
+  });
+});
+
+describe('at capacity [X6]', () => {
+  const asked = async (): Promise<string[]> => {
+    const { rows } = await pool.query<{ id: string }>(
+      `select data->>'sandbox_id' as id from es.event where type = 'SandboxExpiring' order by position`,
+    );
+    return rows.map((row) => row.id);
+  };
+  const usedBefore = (sandbox: string, minutes: number) =>
+    pool.query(
+      `insert into es.presence (sandbox_id, last_active_at) values ($1, now() - make_interval(mins => $2))
+       on conflict (sandbox_id) do update set last_active_at = excluded.last_active_at`,
+      [sandbox, minutes],
+    );
+  const extended = (sandbox: string) =>
+    tell(sandbox, {
+      type: 'ExtendSandbox',
+      data: {
+        expires_at: new Date(now().getTime() + 60 * 60_000).toISOString(),
+        reason: 'the session is ACTIVE',
+      },
+    });
+
+  it('the one idle for longest is asked for its place; nobody is while there is room', async () => {
+    const all = [await ready(1), await ready(2), await ready(3)];
+    for (const [at, sandbox] of all.entries()) await usedBefore(sandbox, [5, 20, 10][at] ?? 0);
+    await reaper.pass();
+    expect(await asked()).toEqual([]);
+    await requested(id(4));
+    await reaper.pass();
+    await reaper.pass();
+    expect(await asked()).toEqual([id(2)]);
+    const { rows } = await pool.query<{ reason: string }>(
+      `select data->>'reason' as reason from es.event where type = 'SandboxExpiring'`,
+    );
+    expect(rows[0]?.reason).toContain('idle for longest (20 min)');
+    // Its place is free once it is gone; until then it is on its way.
+    await tell(id(2), { type: 'DestroySandbox', data: { cause: 'suspend', force: false } });
+    await reaper.pass();
+    expect(await asked()).toEqual([id(2)]);
+  });
+
+  it('one for each that waits; the next one when a session keeps its own', async () => {
+    const all = [await ready(1), await ready(2), await ready(3)];
+    for (const [at, sandbox] of all.entries()) await usedBefore(sandbox, 30 - at);
+    await requested(id(4));
+    await requested(id(5));
+    await reaper.pass();
+    expect(await asked()).toEqual([id(1), id(2)]);
+    await extended(id(1));
+    await reaper.pass();
+    expect(await asked()).toEqual([id(1), id(2), id(3)]);
+    await extended(id(2));
+    await extended(id(3));
+    await reaper.pass();
+    expect(await asked()).toHaveLength(3);
+    ahead = 2;
+    for (const sandbox of all) await usedBefore(sandbox, 30);
+    await reaper.pass();
+    expect(await asked()).toHaveLength(5);
+  });
+
+  it('one that is in use, or has a terminal open, is never asked', async () => {
+    const [used, held, fresh] = [await ready(1), await ready(2), await ready(3)];
+    await presence.touch(used);
+    await usedBefore(held, 60);
+    await presence.hold(held, 600);
+    await usedBefore(fresh, 1);
+    await requested(id(4));
+    await reaper.pass();
+    expect(await asked()).toEqual([]);
   });
 });
 

@@ -11,6 +11,8 @@ export interface ReaperOptions {
   driver: SandboxDriver;
   presence: Presence;
   ttlMinutes: number;
+  /** Sandboxes at the same time [X6]. */
+  activeMax: number;
   /** Sandboxes of hangar's own that no session owns. */
   isOwn(sandboxId: string): boolean;
   /** Told of each that is there and in the log, with every pass. */
@@ -26,6 +28,8 @@ const REAPER_MS = 5_000;
 const REAPER_CONCURRENCY = 8;
 /** Use within this time counts as activity [X4]. */
 const ACTIVE_SECONDS = 90;
+/** A session that did not let its sandbox go is asked again after this time. */
+const ASK_AGAIN_MS = 60_000;
 /** A sandbox that no log knows is somebody's only while its creation is being recorded. */
 const ORPHAN_SECONDS_MIN = 60;
 
@@ -33,6 +37,7 @@ interface Row {
   sandbox_id: string;
   status: string;
   expires_at: Date | null;
+  created_at: Date;
 }
 
 export interface Reaper {
@@ -52,9 +57,12 @@ export function createReaper(options: ReaperOptions): Reaper {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
   let stopped = false;
+  const asked = new Map<string, number>();
   const pass = async (): Promise<void> => {
     const found = new Map((await driver.list()).map((each) => [each.id, each]));
-    const { rows } = await pool.query<Row>('select * from sandbox_index');
+    const { rows } = await pool.query<Row>(
+      'select * from sandbox_index order by created_at, sandbox_id',
+    );
     const known = new Set(rows.map((row) => row.sandbox_id));
     for (const { id, status } of found.values())
       if (status.phase === 'ready' && known.has(id)) options.onFound?.(status.ref);
@@ -65,6 +73,7 @@ export function createReaper(options: ReaperOptions): Reaper {
         .map((each) => () => removeOrphan(options, each.id, each.createdAt)),
     ];
     await sideBySide(jobs, onError);
+    await makeRoom(options, rows, asked);
   };
   const loop = (): void => {
     running = pass()
@@ -128,6 +137,51 @@ async function compare(
         }
       : { type: 'ExpireSandbox', data: { busy: false } },
   );
+}
+
+/**
+ * At capacity the sessions that are idle for longest are asked to suspend, one for each that waits.
+ * Who is at work, or kept up by a person, says so and is not taken; then the next one is asked [X6].
+ */
+async function makeRoom(
+  options: ReaperOptions,
+  rows: Row[],
+  asked: Map<string, number>,
+): Promise<void> {
+  const waiting = rows.slice(options.activeMax).filter(({ status }) => status === 'provisioning');
+  const leaving = rows.filter(({ status }) => status !== 'provisioning' && status !== 'ready');
+  let wanted = waiting.length - leaving.length;
+  if (wanted <= 0) return asked.clear();
+  const nowMs = options.now().getTime();
+  for (const { id, restsMs } of await atRest(options, rows)) {
+    if (wanted <= 0) return;
+    const { state } = await options.sandboxes.load(id);
+    if (state?.status !== 'ready') continue;
+    if (!state.expiring) {
+      if (nowMs - (asked.get(id) ?? -Infinity) < ASK_AGAIN_MS) continue;
+      asked.set(id, nowMs);
+      const minutes = Math.floor(restsMs / 60_000);
+      const reason = `another session waits for its place: it was idle for longest (${minutes} min)`;
+      await tell(options, id, { type: 'ExpireSandbox', data: { reason } });
+    }
+    wanted -= 1;
+  }
+}
+
+/** Of those that nobody uses, the longest unused first. */
+async function atRest(
+  { presence, now }: ReaperOptions,
+  rows: Row[],
+): Promise<{ id: string; restsMs: number }[]> {
+  const ready = rows.filter(({ status }) => status === 'ready');
+  const uses = await presence.lastActive(ready.map(({ sandbox_id }) => sandbox_id));
+  return ready
+    .flatMap(({ sandbox_id: id, created_at }) => {
+      const use = uses.get(id);
+      const restsMs = now().getTime() - (use?.at ?? created_at).getTime();
+      return use?.held || restsMs < ACTIVE_SECONDS * 1000 ? [] : [{ id, restsMs }];
+    })
+    .toSorted((a, b) => b.restsMs - a.restsMs);
 }
 
 async function tell(

@@ -132,6 +132,17 @@ describe('SecretStore', () => {
     expect(new Set(versions)).toEqual(new Set([1]));
   });
 
+  it('seals anew what it can where the key of some is missing, and says how many are left', async () => {
+    await new SecretStore(pool, new Vault([Buffer.alloc(32, 9)]), clock).set('alice', 'A', 'x');
+    await new SecretStore(pool, new Vault([old]), clock).set('alice', 'B', 'y');
+    const rotating = new SecretStore(pool, new Vault([young, old]), clock);
+    await expect(rotating.reseal()).rejects.toThrow('1 secrets were not sealed anew');
+    const { values } = await new SecretStore(pool, new Vault([young]), clock).reveal('alice', [
+      'B',
+    ]);
+    expect(values.get('B')).toBe('y');
+  });
+
   it('says which vault key is missing', async () => {
     await new SecretStore(pool, new Vault([old]), clock).set('alice', 'KEY', 'x');
     await expect(store.reveal('alice', ['KEY'])).rejects.toMatchObject({

@@ -94,9 +94,13 @@ export class SecretStore {
     return { values, missing: wanted.filter((name) => !values.has(name)) };
   }
 
-  /** After a rotation: seals anew what an older vault key sealed, and says how many that were. */
+  /**
+   * After a rotation: seals anew what an older vault key sealed, and says how many that were.
+   * Throws at its end for those that do not open.
+   */
   async reseal(): Promise<number> {
     let resealed = 0;
+    const errors: unknown[] = [];
     for (let after = { owner: '', name: '' }; ;) {
       const page = await askPostgres<{
         owner: string;
@@ -107,13 +111,21 @@ export class SecretStore {
       for (const { owner, name, sealed, version } of page) {
         if (!this.#vault.isStale(sealed)) continue;
         const aad = aadOf(owner, name);
-        const young = this.#vault.seal(this.#vault.unseal(sealed, aad), aad);
-        await askPostgres(this.#pool, RESEAL_SECRET_SQL, [owner, name, young, version]);
-        resealed += 1;
+        try {
+          const young = this.#vault.seal(this.#vault.unseal(sealed, aad), aad);
+          await askPostgres(this.#pool, RESEAL_SECRET_SQL, [owner, name, young, version]);
+          resealed += 1;
+        } catch (error) {
+          errors.push(error);
+        }
       }
       const last = page.at(-1);
-      if (!last || page.length < RESEAL_PAGE_ROWS) return resealed;
-      after = last;
+      if (last && page.length === RESEAL_PAGE_ROWS) {
+        after = last;
+        continue;
+      }
+      if (errors.length === 0) return resealed;
+      throw new AggregateError(errors, `${errors.length} secrets were not sealed anew`);
     }
   }
 }

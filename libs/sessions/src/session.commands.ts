@@ -34,6 +34,9 @@ export interface SessionCommands {
   InterruptTurn: object;
   RetryTurn: object;
   ContinueSession: object;
+  /** `talks`: whether the session's harness can be talked with. */
+  StartTalk: { request_id: string; cols: number; rows: number; talks: boolean };
+  EndTalk: { terminal_id: string };
   RenameSession: { name: string; title: string };
   TakeCheckpoint: object;
 
@@ -42,7 +45,7 @@ export interface SessionCommands {
   FailStart: { sandbox_id: string; phase: string; reason: string };
   LoseSandbox: { sandbox_id: string; reason: string };
   FinishRelease: { sandbox_id: string; cause: string };
-  KeepOrSuspend: { sandbox_id: string; busy?: boolean };
+  KeepOrSuspend: { sandbox_id: string; busy?: boolean; reason?: string };
 
   FinishRestore: { checkpoint_id: string; epoch: number; continuity: Continuity };
   TryOlderCheckpoint: { checkpoint_id: string; epoch: number; error: string };
@@ -74,6 +77,8 @@ export interface SessionCommands {
     is_silent: boolean;
   };
 
+  FinishTalk: { terminal_id: string; reason: string; exit_code?: number };
+
   RecordCheckpoint: Omit<SessionEvents['CheckpointRecorded'], 'bytes'> & { epoch: number };
   NoteUnchanged: { checkpoint_id: string; same_as: string; reason: string; turn: number };
   MissCheckpoint: { checkpoint_id: string; reason: string; error: string };
@@ -104,6 +109,8 @@ export const ASKED_BY_PEOPLE: readonly SessionCommandName[] = [
   'InterruptTurn',
   'RetryTurn',
   'ContinueSession',
+  'StartTalk',
+  'EndTalk',
   'RenameSession',
   'TakeCheckpoint',
 ];

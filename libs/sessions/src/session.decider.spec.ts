@@ -23,6 +23,9 @@ import {
   stateAfter,
   steer,
   story,
+  talk,
+  talked,
+  terminalId,
   type StoryName,
 } from './testing/stories.ts';
 
@@ -65,6 +68,10 @@ const COMMANDS: Record<string, (name: StoryName) => SessionCommand> = {
     command('FinishRestore', { checkpoint_id: checkpointId(2), epoch: 2, continuity: CONTINUITY }),
   TryOlderCheckpoint: () =>
     command('TryOlderCheckpoint', { checkpoint_id: checkpointId(2), epoch: 2, error: 'corrupt' }),
+  StartTalk: () => talk(),
+  'StartTalk, another': () => talk('req-2'),
+  EndTalk: () => command('EndTalk', { terminal_id: terminalId(1) }),
+  FinishTalk: () => talked(1),
   NoteTurnStarted: () => command('NoteTurnStarted', { run_id: runId(1), turn: 1 }),
   NoteDelivery: () => command('NoteDelivery', { run_id: runId(1), turn: 1, message_id: 'msg-1' }),
   'NoteDelivery of an offered one': () => deliver(1, 'msg-2'),

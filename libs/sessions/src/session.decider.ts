@@ -45,6 +45,7 @@ import {
   noteTurnStarted,
   returnMessage,
 } from './decide/turn.ts';
+import { endTalk, finishTalk, startTalk } from './decide/talk.ts';
 import { changeHarness } from './decide/harness.ts';
 import { endUsageLimit } from './decide/usage-limit.ts';
 import { ASKED_BY_PEOPLE, type SessionCommand } from './session.commands.ts';
@@ -84,6 +85,12 @@ function decideFor(
       return retryTurn(s, command);
     case 'ContinueSession':
       return continueSession(s, command);
+    case 'StartTalk':
+      return startTalk(s, command);
+    case 'EndTalk':
+      return endTalk(s, command);
+    case 'FinishTalk':
+      return finishTalk(s, command);
     case 'RenameSession':
       return renameSession(s, command);
     case 'TakeCheckpoint':

@@ -1,5 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { TURN_GRACE_MINUTES, deriveId, type SessionEvent } from '@hangar/contracts';
+import {
+  MESSAGE_BYTES_MAX,
+  TURN_GRACE_MINUTES,
+  deriveId,
+  type SessionEvent,
+} from '@hangar/contracts';
+import { EVENT_BYTES_MAX } from '@hangar/messaging';
 import { given } from '@hangar/testing';
 import { wantedTimers } from './session.timers.ts';
 import {
@@ -232,6 +238,25 @@ describe('a message in the place of an answer', () => {
       answered: { ask: QUESTION, answer: answerOf('please msg-2') },
     });
     expect(sessionAfter(events).attention).toEqual([]);
+  });
+
+  it('however long, and to however many questions, is an event that the log takes', () => {
+    const questions = Array.from({ length: 20 }, (_, at) => ({
+      ...QUESTION.questions[0],
+      id: `q${at}`,
+    })) as typeof QUESTION.questions;
+    const longest = command('SendMessage', {
+      message_id: 'msg-2',
+      text: 'x'.repeat(MESSAGE_BYTES_MAX),
+      mode: 'auto',
+      steers: false,
+    });
+    const asked = ask(1, { ...QUESTION, questions });
+    const deferred = [suspend(), finish(1, 'deferred'), longest, record(1)];
+    const turn = nextTurn(told(...STORIES['ACTIVE, running'], asked, ...deferred));
+    expect(turn.answered?.answer.answers).toHaveLength(20);
+    expect(turn.message).toHaveLength(MESSAGE_BYTES_MAX);
+    expect(Buffer.byteLength(JSON.stringify(turn))).toBeLessThan(EVENT_BYTES_MAX);
   });
 
   it('makes a later answer late: it hears what came in its place [A2]', () => {

@@ -9,6 +9,7 @@ import { evolveCheckpoint } from './evolve/checkpoint.ts';
 import { evolveEnd } from './evolve/end.ts';
 import { evolveStart } from './evolve/start.ts';
 import { withNotes, withTurn } from './evolve/parts.ts';
+import { evolveTalk } from './evolve/talk.ts';
 import { evolveTurn } from './evolve/turn.ts';
 import {
   inFlightMessage,
@@ -56,6 +57,9 @@ function created(d: SessionEvents['SessionCreated']): Session {
     checkpoint_settled: 0,
     checkpointing: null,
     last_checkpoint_at: d.created_at,
+    talk: null,
+    talk_number: 0,
+    talk_unsaved: false,
     queue: [],
     taken_back: [],
     delivered: [],
@@ -132,6 +136,10 @@ function evolveSession(s: Session, event: LaterEvent): Session {
     case 'SessionResumed':
     case 'SessionFailed':
       return evolveStart(s, event);
+    case 'TalkRequested':
+    case 'TalkEndRequested':
+    case 'TalkEnded':
+      return evolveTalk(s, event);
     case 'TurnRequested':
     case 'TurnStarted':
     case 'TurnCancelRequested':

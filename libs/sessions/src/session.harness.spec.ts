@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { given } from '@hangar/testing';
-import type { Session } from './session.ts';
+import { partNumber, type Session } from './session.ts';
 import {
   CONVERSATION,
   STORIES,
@@ -74,12 +74,28 @@ describe('another harness [H3]', () => {
     const past = told(...STORIES['IDLE, saved'], change('pi'), record(2, incomplete));
     expect(types(decided(past, send('msg-2')))).toEqual(['MessageQueued', 'SessionIdled']);
     const s = sessionAfter([...past, ...decided(past, send('msg-2'))]);
-    expect(s.state_reason).toContain('suspend it');
+    expect(s.state_reason).toContain('after a complete checkpoint, or suspend --force');
     const back = [...past, ...decided(past, change('fake'))];
     expect(types(decided(back, send('msg-2')))).toContain('TurnRequested');
     given(decider, ...past, ...decided(past, send('msg-2')))
       .when(suspend(true))
       .thenState((after) => expect(after?.phase.state).toBe('SUSPENDING'));
+  });
+
+  it('gets its sandbox by itself as soon as all is saved', () => {
+    const kept = told(
+      ...STORIES['IDLE, saved'],
+      change('pi'),
+      record(2, incomplete),
+      send('msg-2'),
+    );
+    const saved = [...kept, ...decided(kept, command('TakeCheckpoint', {}))];
+    const ckp = saved.findLast((e) => e.type === 'CheckpointDue')?.data.checkpoint_id ?? '';
+    const n = partNumber(ckp);
+    expect(types(decided(saved, record(n, incomplete)))).not.toContain('SuspendRequested');
+    expect(types(decided(saved, record(n)))).toEqual(
+      expect.arrayContaining(['AttentionCleared', 'SuspendRequested', 'CheckpointDue']),
+    );
   });
 
   it("ends the wait for the other provider's limit", () => {

@@ -51,7 +51,7 @@ class SessionsRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
     const presence = createPresence(pool);
     const store = log.store(['session']);
     const sessions = createSessions({ pool, store, presence, settings });
-    const follow = (aggregate: 'sandbox' | 'run' | 'checkpoint'): Consumer =>
+    const follow = (aggregate: 'sandbox' | 'run' | 'terminal' | 'checkpoint'): Consumer =>
       createConsumer({
         name: `sessions-policy-${aggregate}`,
         pool,
@@ -70,6 +70,7 @@ class SessionsRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
       createRelay({ pool, nats, wake, onError }),
       follow('sandbox'),
       follow('run'),
+      follow('terminal'),
       follow('checkpoint'),
       createSessionTicker({ pool, wake, sessions, presence, settings, now, onError }),
       createSessionController({ nats, sessions, now, onError }),

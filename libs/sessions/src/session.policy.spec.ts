@@ -26,6 +26,7 @@ const TABLE: [string, string, string[]][] = [
   ['RunAskClosed', 'CloseAsk', ['run_id', 'turn', 'ask_id']],
   ['RunFinished', 'FinishTurn', ['run_id', 'turn', 'outcome', 'summary', 'usage', 'conversation']],
   ['RunFailed', 'LoseTurn', ['run_id', 'turn', 'reason', 'sandbox_gone']],
+  ['TerminalEnded', 'FinishTalk', ['terminal_id', 'reason', 'exit_code']],
   ['CheckpointTaken', 'RecordCheckpoint', ['checkpoint_id', 'epoch', 'reason', 'complete']],
   ['CheckpointSkipped', 'NoteUnchanged', ['checkpoint_id', 'same_as', 'reason', 'turn']],
   ['CheckpointFailed', 'MissCheckpoint', ['checkpoint_id', 'reason', 'error']],

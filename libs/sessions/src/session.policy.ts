@@ -29,8 +29,8 @@ function translate(event: AnyEvent, now: string): SessionCommand | null {
       return { type: 'FailStart', now, data: { sandbox_id, phase, reason } };
     }
     case 'SandboxExpiring': {
-      const { sandbox_id, busy = false } = event.data;
-      return { type: 'KeepOrSuspend', now, data: { sandbox_id, busy } };
+      const { sandbox_id, busy = false, reason } = event.data;
+      return { type: 'KeepOrSuspend', now, data: { sandbox_id, busy, reason } };
     }
     case 'SandboxDestroyed': {
       const { sandbox_id, cause } = event.data;
@@ -77,6 +77,11 @@ function translate(event: AnyEvent, now: string): SessionCommand | null {
         now,
         data: { run_id, turn, reason, sandbox_gone, is_silent: false },
       };
+    }
+    case 'TerminalEnded': {
+      const { terminal_id, reason, exit_code } = event.data;
+      const code = exit_code === undefined ? {} : { exit_code };
+      return { type: 'FinishTalk', now, data: { terminal_id, reason, ...code } };
     }
     case 'CheckpointTaken': {
       const { session_id: _session, ...data } = event.data;

@@ -226,6 +226,27 @@ describe('the end of a sandbox’s lifetime [X5]', () => {
     });
   });
 
+  it('whose place is wanted suspends for that reason; at work or kept up it stays [X6]', () => {
+    const reason = 'another session waits for its place';
+    const wanted = command('KeepOrSuspend', { sandbox_id: sandboxId(1), reason });
+    expect(decided(told(...STORIES['IDLE, saved']), wanted)).toMatchObject([
+      { type: 'SuspendRequested', data: { reason, force: false } },
+      { type: 'CheckpointDue' },
+    ]);
+    const keptUp = command('KeepSession', { idle_minutes: 0 });
+    for (const past of [STORIES['ACTIVE, running'], [...STORIES['IDLE, saved'], keptUp]])
+      expect(decided(told(...past), wanted)).toMatchObject([{ type: 'SandboxKeepRequested' }]);
+  });
+
+  it('that could not be saved says that it stays: another may be asked [X6]', () => {
+    const skipped = [{ path: 'big', reason: 'size' }];
+    const saved = record(2, { reason: 'suspend', complete: false, skipped });
+    const past = told(...STORIES['IDLE, saved'], expiring());
+    expect(decided(past, saved).map((e) => e.type)).toEqual(
+      expect.arrayContaining(['SuspendAborted', 'SandboxKeepRequested']),
+    );
+  });
+
   it('one that no session holds any more is released; one of a later epoch is left alone', () => {
     const past = [...STORIES['RESUMING, restoring']];
     expect(told(...past, expiring()).at(-1)).toMatchObject({

@@ -24,6 +24,7 @@ const TABLE: [StoryName, Record<string, number>][] = [
   ['IDLE', { idle: 30, interval: 10 }],
   ['IDLE, a checkpoint is being taken', { checkpoint: CHECKPOINT }],
   ['IDLE, saved', { idle: 30, interval: 10 }],
+  ['IDLE, talking', { interval: 10 }],
   ['ACTIVE, requested', { turn: TURN }],
   ['ACTIVE, running', { turn: TURN, interval: 10 }],
   ['ACTIVE, steered', { turn: TURN, interval: 10 }],

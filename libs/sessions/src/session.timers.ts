@@ -84,7 +84,7 @@ type AtRest = Session & { phase: Extract<Phase, { state: 'IDLE' | 'INTERRUPTED' 
  */
 export function mayIdle(s: Session): s is AtRest {
   const { phase } = s;
-  if (s.idle_minutes === 0 || s.checkpointing) return false;
+  if (s.idle_minutes === 0 || s.checkpointing || s.talk) return false;
   if (phase.state !== 'IDLE' && phase.state !== 'INTERRUPTED') return false;
   return phase.sandbox !== null && !s.attention.some(isUnsaved);
 }

@@ -75,6 +75,15 @@ export interface GivenAnswer extends AnsweredAsk {
   message_id: string;
 }
 
+/** A person talks with the agent itself: no turn begins, and the sandbox stays. */
+export interface Talk {
+  terminal_id: string;
+  request_id: string;
+  since: string;
+  /** It was asked to end. */
+  ending: boolean;
+}
+
 /** The sandbox this session holds; `place` is null until it answers. */
 export interface SandboxHold {
   id: string;
@@ -153,6 +162,12 @@ export interface Session {
   /** The checkpoint being taken; one at a time. */
   checkpointing: { id: string; reason: string; due_at: string } | null;
   last_checkpoint_at: string;
+  /** Only while IDLE. */
+  talk: Talk | null;
+  /** Talks so far: the next one's number is one more. */
+  talk_number: number;
+  /** A checkpoint has to follow the one being taken: what was said is not saved yet. */
+  talk_unsaved: boolean;
   queue: QueuedMessage[];
   /** Ids of the newest messages that were delivered into a running turn, for the same reason. */
   delivered: string[];

@@ -28,6 +28,7 @@ import { decideCommand } from './session/decide.ts';
 import { decisionsCommand } from './session/decisions.ts';
 import { deleteCommand as sessionDelete } from './session/delete.ts';
 import { eventsCommand } from './session/events.ts';
+import { attachCommand } from './session/attach.ts';
 import { execCommand } from './session/exec.ts';
 import { getCommand as sessionGet } from './session/get.ts';
 import { harnessCommand } from './session/harness.ts';
@@ -42,6 +43,7 @@ import { renameCommand } from './session/rename.ts';
 import { retryCommand } from './session/retry.ts';
 import { sendCommand } from './session/send.ts';
 import { suspendCommand } from './session/suspend.ts';
+import { terminalsCommand } from './session/terminals.ts';
 import { takeBackCommand } from './session/take-back.ts';
 import { createCommand as tokenCreate } from './token/create.ts';
 import { listCommand as tokenList } from './token/list.ts';
@@ -72,6 +74,8 @@ export const allCommands: readonly CommandDefinition[] = [
   keepCommand,
   suspendCommand,
   renameCommand,
+  attachCommand,
+  terminalsCommand,
   execCommand,
   changesCommand,
   decisionsCommand,

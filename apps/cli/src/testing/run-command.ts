@@ -15,6 +15,8 @@ export interface RunSetting {
   cwd?: string;
   root?: string;
   columns?: number;
+  /** What the person types where every key counts, and hears of the end of that. */
+  keys?: (type: (text: string) => void) => () => void;
   /** Called with all that was written so far at each write; may press Ctrl-C. */
   onStdout?: (text: string, pressCtrlC: () => void) => void;
   onStderr?: (text: string, pressCtrlC: () => void) => void;
@@ -38,12 +40,15 @@ export async function runCommand(argv: string[], setting: RunSetting = {}): Prom
   const stream = (pieces: Buffer[], onWrite?: () => void): TerminalOutput => ({
     isTty: tty,
     columns: setting.columns ?? 100,
+    rows: 30,
+    onResize: () => () => undefined,
     write(text) {
       pieces.push(Buffer.from(text));
       onWrite?.();
     },
     writeBytes(piece) {
       pieces.push(Buffer.from(piece));
+      onWrite?.();
       return Promise.resolve();
     },
   });
@@ -59,6 +64,7 @@ export async function runCommand(argv: string[], setting: RunSetting = {}): Prom
           Array.isArray(answer) ? (answer[questions.length - 1] ?? '') : answer,
         );
       },
+      openRaw: (onKeys) => setting.keys?.((keys) => onKeys(Buffer.from(keys))) ?? (() => undefined),
     },
     stdout: stream(out, () => setting.onStdout?.(text(out), pressCtrlC)),
     stderr: stream(err, () => setting.onStderr?.(text(err), pressCtrlC)),

@@ -42,7 +42,7 @@ const meta = z.object({
   format: z.literal(1),
   checkpoint_id: checkpointId,
   session_id: sessionId,
-  reason: z.enum(['turn', 'suspend', 'destroy', 'manual', 'interval']),
+  reason: z.enum(['turn', 'talk', 'suspend', 'destroy', 'manual', 'interval']),
   created_at: z.iso.datetime(),
   branch: text.nullable(),
   head: objectId.nullable(),

@@ -4,7 +4,7 @@
  * where they are not UTF-8 (and `%` itself always is `%25`), so that a report is plain JSON.
  */
 
-export type CheckpointReason = 'turn' | 'suspend' | 'destroy' | 'manual' | 'interval';
+export type CheckpointReason = 'turn' | 'talk' | 'suspend' | 'destroy' | 'manual' | 'interval';
 
 /** `none` for parts that are compressed by themselves or documented as plain. */
 export type PartCodec = 'none' | 'gzip' | 'zstd';

@@ -79,7 +79,7 @@ export type TurnDocument = z.infer<typeof turnSchema>;
 export const checkpointSchema = z
   .object({
     id: z.string(),
-    /** turn, suspend, destroy, manual or interval. */
+    /** turn, talk, suspend, destroy, manual or interval. */
     reason: z.string(),
     turn: z.int(),
     taken_at: timeSchema,
@@ -179,6 +179,8 @@ const summaryFields = {
   conversation: z.string(),
   idle_minutes: z.int(),
   forked_from: z.string().nullable(),
+  /** Somebody talks with the agent itself in this terminal: messages wait, and no turn begins. */
+  talk: z.object({ terminal_id: z.string(), since: timeSchema }).nullable(),
   created_at: timeSchema,
   last_active_at: timeSchema,
   updated_at: timeSchema,

@@ -40,7 +40,8 @@ export type CreateWebhookInput = z.input<typeof createWebhookSchema>;
 export const webhookDocumentSchema = z
   .object({
     name: z.string(),
-    url: z.string(),
+    /** Null: the vault key that sealed it is not there. */
+    url: z.string().nullable(),
     events: z.array(z.enum(WEBHOOK_EVENTS)),
     /** `disabled`: the receiver answered 410, nothing is sent to it any more. */
     state: z.enum(['active', 'disabled']),

@@ -103,7 +103,9 @@ export class AuditService {
     const { pool, reader } = this.#parts;
     const id = await reader.idForAudit(caller.owner, ref);
     const number = id.slice('ses-'.length);
-    const parts = ['sandbox/sbx', 'checkpoint/ckp', 'run/run'].map((p) => `${p}-${number}-%`);
+    const parts = ['sandbox/sbx', 'checkpoint/ckp', 'run/run', 'terminal/trm'].map(
+      (p) => `${p}-${number}-%`,
+    );
     const answer = await pool.query<{ id: string }>(SESSION_STREAMS, [`session/${id}`, parts]);
     return answer.rows.map((row) => row.id);
   }

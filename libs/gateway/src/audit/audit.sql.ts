@@ -4,6 +4,7 @@ const SESSION_ID = `case split_part(e.stream_id, '/', 1)
     when 'sandbox' then 'ses-' || split_part(e.stream_id, '-', 2)
     when 'checkpoint' then 'ses-' || split_part(e.stream_id, '-', 2)
     when 'run' then 'ses-' || split_part(e.stream_id, '-', 2)
+    when 'terminal' then 'ses-' || split_part(e.stream_id, '-', 2)
   end`;
 
 /**

@@ -11,6 +11,7 @@ export function sessionOf(stream: string): string | null {
     case 'sandbox':
     case 'checkpoint':
     case 'run':
+    case 'terminal':
       return sessionOfPart(id);
     default:
       return null;

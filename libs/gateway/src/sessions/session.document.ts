@@ -56,6 +56,7 @@ const fieldsOf = (row: SessionView) => ({
   conversation: row.conversation,
   idle_minutes: row.idle_minutes,
   forked_from: null,
+  talk: row.talk,
   created_at: text(row.created_at),
   last_active_at: text(row.last_active_at),
   updated_at: text(row.updated_at),

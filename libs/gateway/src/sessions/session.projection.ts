@@ -24,6 +24,8 @@ const ACTIVITY: ReadonlySet<string> = new Set([
   'TurnRequested',
   'TurnStarted',
   'TurnFinished',
+  'TalkRequested',
+  'TalkEnded',
 ]);
 
 export function projectSession(event: RecordedEvent): ViewChange[] {
@@ -72,6 +74,7 @@ function created(d: SessionEvents['SessionCreated'], event: RecordedEvent): View
       turn_minutes: d.turn_minutes,
       checkpoints_kept_max: d.checkpoints_kept_max,
       permissions: { mode: 'all', rules: [] },
+      talk: null,
       created_at: d.created_at,
       last_active_at: d.created_at,
       updated_at: event.at,
@@ -134,6 +137,10 @@ const NO_SANDBOX = { sandbox_id: null, place: null, start_phase: null };
 /** The states of [S2] and what is told of them; the rules themselves are the sessions service's. */
 function stateOf(id: string, event: SessionEvent): SessionChange {
   switch (event.type) {
+    case 'TalkRequested':
+    case 'TalkEndRequested':
+    case 'TalkEnded':
+      return { session: talk(event) };
     case 'ResumeRequested':
     case 'TurnCancelRequested':
     case 'DeferRequested':
@@ -187,6 +194,21 @@ function starting({ data }: Named<'SandboxRequested'>): ViewRow {
     sandbox_id: data.sandbox_id,
     place: null,
   };
+}
+
+function talk(event: Named<'TalkRequested' | 'TalkEndRequested' | 'TalkEnded'>): ViewRow {
+  const { terminal_id } = event.data;
+  switch (event.type) {
+    case 'TalkRequested':
+      return {
+        talk: { terminal_id, since: event.data.requested_at },
+        state_reason: `somebody talks with the agent in terminal ${terminal_id}`,
+      };
+    case 'TalkEndRequested':
+      return { state_reason: event.data.reason };
+    case 'TalkEnded':
+      return { talk: null, state_reason: `the talk with the agent ended: ${event.data.reason}` };
+  }
 }
 
 function resumed({ data }: Named<'SessionResumed'>): ViewRow {

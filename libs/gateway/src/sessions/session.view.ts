@@ -2,6 +2,11 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Ask, Permissions, SandboxPlace } from '@hangar/contracts';
 import { VIEW_SCHEMA } from '../views/view-tables.ts';
 
+export interface TalkView {
+  terminal_id: string;
+  since: string;
+}
+
 /** A session's own row; `DELETED` rows stay as a mark of whose the session was. */
 @Entity({ schema: VIEW_SCHEMA, name: 'session_view' })
 @Index('session_view_name', ['owner', 'name'])
@@ -32,6 +37,8 @@ export class SessionView {
   @Column({ type: 'integer' }) turn_minutes: number;
   @Column({ type: 'integer' }) checkpoints_kept_max: number;
   @Column({ type: 'jsonb' }) permissions: Permissions;
+  /** Somebody talks with the agent itself. */
+  @Column({ type: 'jsonb', nullable: true }) talk: TalkView | null;
   @Column({ type: 'timestamptz' }) created_at: Date;
   @Column({ type: 'timestamptz' }) last_active_at: Date;
   @Column({ type: 'timestamptz' }) updated_at: Date;

@@ -2,7 +2,7 @@
  * Goes up with every change of these tables or of a projection: the read models are then made
  * anew from the log, beside those in use.
  */
-export const VIEW_FOLD = 2;
+export const VIEW_FOLD = 3;
 
 /** Where readers look, and where a rebuild writes until it has caught up. */
 export const VIEW_SCHEMA = 'view';
@@ -38,6 +38,7 @@ create table ${schema}.session_view (
   turn_minutes integer not null,
   checkpoints_kept_max integer not null,
   permissions jsonb not null,
+  talk jsonb,
   created_at timestamptz not null,
   last_active_at timestamptz not null,
   updated_at timestamptz not null,

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { DeliveryDocument, Problem } from '@hangar/contracts';
+import type { DeliveryDocument, Problem, WebhookDocument } from '@hangar/contracts';
 import { Vault } from '@hangar/service-kit';
 import { eventually } from '@hangar/testing';
 import { call } from '../testing/http.ts';
@@ -257,6 +257,10 @@ describe('a rotation of the vault key', () => {
       token: bench.ada,
     });
     expect(lost.body.detail).toContain('was sealed with the vault key');
+    const list = await call<{ items: WebhookDocument[] }>(bench.stack, 'GET /api/webhooks', {
+      token: bench.ada,
+    });
+    expect(list.body.items.find((one) => one.name === name)).toMatchObject({ url: null });
     // What cannot be opened can still be deleted.
     const end = await call(bench.stack, `DELETE /api/webhooks/${unneeded}`, { token: bench.ada });
     expect(end.status).toBe(204);

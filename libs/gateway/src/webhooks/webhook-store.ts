@@ -98,20 +98,29 @@ export class WebhookStore {
     return JSON.parse(text) as Opened;
   }
 
-  /** After a rotation: seals anew what an older vault key sealed. */
+  /** After a rotation: seals anew what an older vault key sealed; throws at its end for the rest. */
   async reseal(connection: Connection): Promise<void> {
+    const errors: unknown[] = [];
     for (let after = FIRST_ID; ;) {
       const page = await ask<Webhook>(connection, PAGE, [after, PAGE_ROWS]);
       for (const webhook of page) {
         const { id, sealed } = webhook;
         if (!this.#vault.isStale(sealed)) continue;
         const aad = aadOf(webhook);
-        const young = this.#vault.seal(this.#vault.unseal(sealed, aad), aad);
-        await ask(connection, RESEAL, [id, young]);
+        try {
+          const young = this.#vault.seal(this.#vault.unseal(sealed, aad), aad);
+          await ask(connection, RESEAL, [id, young]);
+        } catch (error) {
+          errors.push(error);
+        }
       }
       const last = page.at(-1);
-      if (!last || page.length < PAGE_ROWS) return;
-      after = last.id;
+      if (last && page.length === PAGE_ROWS) {
+        after = last.id;
+        continue;
+      }
+      if (errors.length === 0) return;
+      throw new AggregateError(errors, `${errors.length} webhooks were not sealed anew`);
     }
   }
 }

@@ -44,7 +44,7 @@ export class WebhooksService {
 
   async list({ owner }: Caller): Promise<{ items: WebhookDocument[] }> {
     const { webhooks, pool } = this.#parts;
-    return { items: (await webhooks.list(pool, owner)).map((one) => this.#document(one)) };
+    return { items: (await webhooks.list(pool, owner)).map((one) => this.#listed(one)) };
   }
 
   async get(caller: Caller, name: string, { state }: WebhookQuery): Promise<WebhookDetails> {
@@ -128,6 +128,17 @@ export class WebhooksService {
     });
   }
 
+  /** One that does not open hides none of the others. */
+  #listed(webhook: Webhook): WebhookDocument {
+    try {
+      return this.#document(webhook);
+    } catch (error) {
+      if (error instanceof HangarError && error.code === 'invalid')
+        return webhookDocument(webhook, null);
+      throw error;
+    }
+  }
+
   #document(webhook: Webhook): WebhookDocument {
     return webhookDocument(webhook, this.#parts.webhooks.open(webhook).url);
   }
@@ -178,7 +189,7 @@ const noDelivery = (name: string, id: string): HangarError =>
 
 const webhookDocument = (
   { name, events, disabledAt, createdAt }: Omit<Webhook, 'sealed'>,
-  url: string,
+  url: string | null,
 ): WebhookDocument => ({
   name,
   url,

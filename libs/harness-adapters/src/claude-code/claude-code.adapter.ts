@@ -1,5 +1,11 @@
 /** Claude Code: one `claude -p` process (the native program) per turn. */
-import type { HarnessAdapter, HarnessCommand, TurnSpec } from '../harness-adapter.ts';
+import type {
+  HarnessAdapter,
+  HarnessCommand,
+  TalkCommand,
+  TalkSpec,
+  TurnSpec,
+} from '../harness-adapter.ts';
 import { modelRetries } from '../model-retries.ts';
 import { harnessProgram } from '../versions.ts';
 import { checkClaude } from './claude-code.conversation.ts';
@@ -20,10 +26,12 @@ export const claudeCodeAdapter: HarnessAdapter = {
     questions: true,
     interrupt: true,
     cost: true,
+    talk: true,
   },
   // Beside the conversations: the todo list and the plan that a resumed turn looks for.
   conversationDirectories: ['.claude/projects', '.claude/tasks', '.claude/plans'],
   command,
+  talk,
   protocol: (turn) => new ClaudeCodeProtocol(turn),
   check: checkClaude,
   terminalHint: (conversationId) => `claude --resume ${conversationId}`,
@@ -55,12 +63,50 @@ function command(turn: TurnSpec): HarnessCommand {
       CLAUDE_CODE_MAX_RETRIES: String(modelRetries(turn)),
       // The end of a turn is the state `idle`, which is only said when asked for.
       CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: '1',
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-      DISABLE_AUTOUPDATER: '1',
-      // Root in a sandbox is fine; without this the permission mode is refused.
-      IS_SANDBOX: '1',
+      ...QUIET,
     },
     files: [],
+  };
+}
+
+const QUIET = {
+  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  DISABLE_AUTOUPDATER: '1',
+  // Root in a sandbox is fine; without this the permission mode is refused.
+  IS_SANDBOX: '1',
+};
+
+/** Where a key comes from that is in the environment only: under its own name it is asked about. */
+const KEY_VARIABLE = 'HANGAR_AGENT_KEY';
+
+function talk(talk: TalkSpec): TalkCommand {
+  const { ANTHROPIC_API_KEY: key, ...others } = talk.envVars;
+  const hasToken = TOKENS.some((name) => others[name]);
+  const helper = talk.keyCommands['ANTHROPIC_API_KEY'] ?? (key ? `printenv ${KEY_VARIABLE}` : null);
+  const apiKeyHelper = hasToken ? null : helper;
+  return {
+    argv: [
+      harnessProgram('claude-code', talk.harnessRoot),
+      '--resume',
+      talk.conversationId,
+      // Who sits there gives leave, where the session wants it to be asked for.
+      ...(talk.asksLeave ? [] : ['--dangerously-skip-permissions']),
+      ...(apiKeyHelper === null ? [] : ['--settings', JSON.stringify({ apiKeyHelper })]),
+      ...(talk.model === null ? [] : ['--model', talk.model]),
+    ],
+    envVars: { ...others, ...(key === undefined ? {} : { [KEY_VARIABLE]: key }), ...QUIET },
+    files: [],
+    settings: [
+      {
+        path: '.claude.json',
+        values: {
+          hasCompletedOnboarding: true,
+          theme: 'dark',
+          projects: { [talk.cwd]: { hasTrustDialogAccepted: true } },
+        },
+      },
+      { path: '.claude/settings.json', values: { skipDangerousModePermissionPrompt: true } },
+    ],
   };
 }
 

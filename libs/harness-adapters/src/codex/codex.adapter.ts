@@ -1,5 +1,11 @@
 /** Codex: one `codex app-server` process (the native program) per turn, on stdio. */
-import type { HarnessAdapter, HarnessCommand, TurnSpec } from '../harness-adapter.ts';
+import type {
+  HarnessAdapter,
+  HarnessCommand,
+  TalkCommand,
+  TalkSpec,
+  TurnSpec,
+} from '../harness-adapter.ts';
 import { modelRetries } from '../model-retries.ts';
 import { harnessProgram } from '../versions.ts';
 import { checkCodex } from './codex.conversation.ts';
@@ -23,17 +29,18 @@ export const codexAdapter: HarnessAdapter = {
     questions: true,
     interrupt: true,
     cost: false,
+    talk: true,
   },
   conversationDirectories: ['.codex/sessions'],
   command,
+  talk,
   protocol: (turn) => new CodexProtocol(turn),
   check: checkCodex,
   terminalHint: (conversationId) => `codex resume ${conversationId} --no-daemon`,
 };
 
 function command(turn: TurnSpec): HarnessCommand {
-  const { [KEY]: _key, ...others } = turn.envVars;
-  const envVars = turn.keyCommands[KEY] === undefined ? turn.envVars : others;
+  const envVars = withoutKey(turn);
   return {
     argv: [harnessProgram('codex', turn.harnessRoot), 'app-server'],
     // Codex says when a usage limit ends in its local time, so that time is made UTC.
@@ -42,12 +49,58 @@ function command(turn: TurnSpec): HarnessCommand {
   };
 }
 
+/** What is asked for by a command is in no variable. */
+function withoutKey({ envVars, keyCommands }: TalkSpec | TurnSpec): Record<string, string> {
+  const { [KEY]: _key, ...others } = envVars;
+  return keyCommands[KEY] === undefined ? envVars : others;
+}
+
+function talk(talk: TalkSpec): TalkCommand {
+  return {
+    argv: [
+      harnessProgram('codex', talk.harnessRoot),
+      'resume',
+      talk.conversationId,
+      ...(talk.asksLeave ? [] : ['--dangerously-bypass-approvals-and-sandbox']),
+      // Otherwise it starts a process of its own that outlives the terminal.
+      '--no-daemon',
+    ],
+    envVars: withoutKey(talk),
+    files: [
+      {
+        path: '.codex/config.toml',
+        content: `${configuration(talk)}${noDialogs(talk)}`,
+        mode: 0o600,
+      },
+    ],
+    settings: [],
+  };
+}
+
+/** What it would ask or announce before the conversation is there; some of it would change the model. */
+const noDialogs = ({ model }: TalkSpec): string =>
+  [
+    '[tui]',
+    'screen_reader_detection_done = true',
+    '[tui.model_availability_nux]',
+    `${quoted(NEWEST_MODEL)} = 4`,
+    '[notice]',
+    'hide_full_access_warning = true',
+    ...(model === null
+      ? []
+      : ['[notice.model_migrations]', `${quoted(model)} = ${quoted(NEWEST_MODEL)}`]),
+    '',
+  ].join('\n');
+
+/** The one that the CLI of this version would have people try. */
+const NEWEST_MODEL = 'gpt-6-sol';
+
 /**
  * The app server reads no key from the environment by itself: a provider names the variable, or the
  * command that prints the key.
  * Its own `openai` provider tries web sockets first, which an HTTP broker cannot serve.
  */
-function configuration(turn: TurnSpec): string {
+function configuration(turn: TurnSpec | TalkSpec): string {
   const retries = modelRetries(turn);
   const keyCommand = turn.keyCommands[KEY];
   const baseUrl = turn.envVars['OPENAI_BASE_URL'] ?? OPENAI_URL;

@@ -13,7 +13,9 @@
  * An open ask that is deferred is kept in the conversation file; `--resume` asks it again, with
  * the same id and before anything else, and goes on with the rest.
  *
- * usage: fake-harness.mjs --session ID [--resume] [--asks-leave]
+ * `--talk`: a person types line by line, and each is a message of the conversation; `/exit` leaves.
+ *
+ * usage: fake-harness.mjs --session ID [--resume] [--asks-leave] [--talk]
  * stdin:  {"type":"message","id":"...","text":"..."}   {"type":"withdraw","id":"..."}
  *         {"type":"answer","id":"...","verdict":"allow","answers":{"q1":"B"},"reason":""}
  *         {"type":"defer"}   {"type":"interrupt"}
@@ -40,6 +42,7 @@ const { values } = parseArgs({
     session: { type: 'string' },
     resume: { type: 'boolean', default: false },
     'asks-leave': { type: 'boolean', default: false },
+    talk: { type: 'boolean', default: false },
   },
 });
 const id = values.session ?? '';
@@ -59,16 +62,19 @@ const emit = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 const keep = (entry) => appendFileSync(path, `${JSON.stringify(entry)}\n`);
 const newId = (kind) => `${kind}-${randomBytes(6).toString('hex')}`;
 
-if (values.resume && !existsSync(path)) {
+const isOld = values.resume || values.talk;
+
+if (isOld && !existsSync(path)) {
   process.stderr.write(`No conversation found with id ${id}\n`);
   process.exit(1);
 }
-if (!values.resume && existsSync(path)) {
+if (!isOld && existsSync(path)) {
   process.stderr.write(`Conversation ${id} is already in use\n`);
   process.exit(1);
 }
 mkdirSync(dirname(path), { recursive: true });
-if (!values.resume) keep({ type: 'session', id, cwd: process.cwd() });
+if (!isOld) keep({ type: 'session', id, cwd: process.cwd() });
+if (values.talk) await talk();
 const last = entries().at(-1);
 const deferred = last?.type === 'deferred' ? last : null;
 emit({ type: 'session', id, open_ask: deferred?.ask ?? null });
@@ -99,6 +105,21 @@ process.once('SIGTERM', () => {
   stop();
   void Promise.resolve(working).then(() => process.exit(143));
 });
+
+/** With a person at a terminal; it never comes back from there. */
+async function talk() {
+  const typed = createInterface({ input: process.stdin, output: process.stdout, prompt: 'you> ' });
+  process.stdout.write(`${sentence()}\n`);
+  typed.prompt();
+  for await (const text of typed) {
+    if (text.trim() === '/exit') break;
+    keep({ type: 'user', id: newId('typed'), text });
+    keep({ type: 'assistant', text: `I heard "${quote(text)}".` });
+    process.stdout.write(`I heard "${quote(text)}".\n`);
+    typed.prompt();
+  }
+  process.exit(0);
+}
 
 function stop() {
   stopped.abort();

@@ -1,5 +1,11 @@
 /** The fake harness: a script that travels with the turn, so it needs no install. */
-import type { HarnessAdapter, HarnessCommand, TurnSpec } from '../harness-adapter.ts';
+import type {
+  HarnessAdapter,
+  HarnessCommand,
+  TalkCommand,
+  TalkSpec,
+  TurnSpec,
+} from '../harness-adapter.ts';
 import { shippedFile } from '../shipped-file.ts';
 import { checkFake } from './fake.conversation.ts';
 import { FakeProtocol } from './fake.protocol.ts';
@@ -18,9 +24,11 @@ export const fakeAdapter: HarnessAdapter = {
     questions: true,
     interrupt: true,
     cost: true,
+    talk: true,
   },
   conversationDirectories: ['.fake-harness/sessions'],
   command,
+  talk,
   protocol: (turn) => new FakeProtocol(turn),
   check: checkFake,
   terminalHint: (conversationId) => `node ~/${SCRIPT} --session ${conversationId} --resume`,
@@ -37,6 +45,19 @@ function command(turn: TurnSpec): HarnessCommand {
       ...(turn.asksLeave ? ['--asks-leave'] : []),
     ],
     envVars: { ...turn.envVars },
-    files: [{ path: SCRIPT, content: shippedFile('fake/fake-harness.mjs'), mode: 0o644 }],
+    files: scriptFiles(),
   };
 }
+
+function talk({ node, home, conversationId, envVars }: TalkSpec): TalkCommand {
+  return {
+    argv: [node, `${home}/${SCRIPT}`, '--session', conversationId, '--talk'],
+    envVars: { ...envVars },
+    files: scriptFiles(),
+    settings: [],
+  };
+}
+
+const scriptFiles = (): HarnessCommand['files'] => [
+  { path: SCRIPT, content: shippedFile('fake/fake-harness.mjs'), mode: 0o644 },
+];

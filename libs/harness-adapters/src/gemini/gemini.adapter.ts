@@ -1,6 +1,12 @@
 /** Gemini CLI: one headless `gemini` process per turn, with hangar's own lines around it. */
 import { bridgeFiles } from '../bridge/bridge-files.ts';
-import type { HarnessAdapter, HarnessCommand, TurnSpec } from '../harness-adapter.ts';
+import type {
+  HarnessAdapter,
+  HarnessCommand,
+  TalkCommand,
+  TalkSpec,
+  TurnSpec,
+} from '../harness-adapter.ts';
 import { withKeysAtStart } from '../keys-at-start.ts';
 import { modelRetries } from '../model-retries.ts';
 import { harnessProgram } from '../versions.ts';
@@ -22,9 +28,11 @@ export const geminiAdapter: HarnessAdapter = {
     questions: false,
     interrupt: true,
     cost: false,
+    talk: true,
   },
   conversationDirectories: ['.gemini/tmp'],
   command,
+  talk,
   protocol: (turn) => new GeminiProtocol(turn),
   check: checkGemini,
   terminalHint: (conversationId) => `gemini --resume ${conversationId}`,
@@ -50,13 +58,7 @@ function command(turn: TurnSpec): HarnessCommand {
         id,
       ],
     ),
-    envVars: {
-      ...turn.envVars,
-      // Otherwise it starts itself again, and signals reach only the first of the two.
-      GEMINI_CLI_NO_RELAUNCH: 'true',
-      // Otherwise `--yolo` is not heeded in a directory that nobody has called trusted.
-      GEMINI_CLI_TRUST_WORKSPACE: 'true',
-    },
+    envVars: { ...turn.envVars, ...PLAIN },
     files: [
       { path: '.gemini/settings.json', content: settingsFile(turn), mode: 0o600 },
       ...bridgeFiles(BRIDGE, 'gemini'),
@@ -64,7 +66,31 @@ function command(turn: TurnSpec): HarnessCommand {
   };
 }
 
-function settingsFile(turn: TurnSpec): string {
+const PLAIN = {
+  // Otherwise it starts itself again, and signals reach only the first of the two.
+  GEMINI_CLI_NO_RELAUNCH: 'true',
+  // Otherwise `--yolo` is not heeded in a directory that nobody has called trusted.
+  GEMINI_CLI_TRUST_WORKSPACE: 'true',
+};
+
+function talk(talk: TalkSpec): TalkCommand {
+  const argv = [
+    talk.node,
+    harnessProgram('gemini', talk.harnessRoot),
+    ...(talk.asksLeave ? [] : ['--yolo']),
+    ...(talk.model === null ? [] : ['--model', talk.model]),
+    '--resume',
+    talk.conversationId,
+  ];
+  return {
+    argv: withKeysAtStart(talk, ['GEMINI_API_KEY'], argv),
+    envVars: { ...talk.envVars, ...PLAIN },
+    files: [{ path: '.gemini/settings.json', content: settingsFile(talk), mode: 0o600 }],
+    settings: [],
+  };
+}
+
+function settingsFile(turn: TurnSpec | TalkSpec): string {
   const settings = {
     security: {
       // An endpoint of its own would choose another way to log in, which headless refuses.

@@ -31,6 +31,8 @@ export const opencodeAdapter: HarnessAdapter = {
     questions: true,
     interrupt: true,
     cost: true,
+    // Its interface works on a database of its own, and not on the conversation's file.
+    talk: false,
   },
   conversationDirectories: [CONVERSATIONS],
   command,

@@ -147,7 +147,7 @@ describe('opencode protocol', () => {
     expect(asked.map(({ kind }) => kind)).toEqual(['question', 'decision', 'decision']);
     expect(asked[2]?.tool?.input).toMatchObject({ command: 'echo two > two.txt' });
     expect(events.at(-1)).toMatchObject({ type: 'ended', result: { outcome: 'succeeded' } });
-    // As by a service that restarts: everything is told before the first line.
+    // As by a service that restarts: answers are told before the first line.
     const again = protocol({ asksLeave: true });
     for (const [id, each] of given) expect(again.answer(id, each).events).toEqual([]);
     const replayed = readTurn(again, lines);

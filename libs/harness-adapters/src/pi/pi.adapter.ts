@@ -1,5 +1,11 @@
 /** pi (`@earendil-works/pi-coding-agent`): one `pi --mode rpc` process per turn. */
-import type { HarnessAdapter, HarnessCommand, TurnSpec } from '../harness-adapter.ts';
+import type {
+  HarnessAdapter,
+  HarnessCommand,
+  TalkCommand,
+  TalkSpec,
+  TurnSpec,
+} from '../harness-adapter.ts';
 import { modelChoice, PROVIDERS } from '../model-choice.ts';
 import { modelRetries } from '../model-retries.ts';
 import { shippedFile } from '../shipped-file.ts';
@@ -30,16 +36,51 @@ export const piAdapter: HarnessAdapter = {
     questions: true,
     interrupt: true,
     cost: true,
+    talk: true,
   },
   conversationDirectories: ['.pi/agent/sessions'],
   command,
+  talk,
   protocol: (turn) => new PiProtocol(turn),
   check: checkPi,
   terminalHint: (conversationId) => `pi --session ${conversationId}`,
 };
 
-function command(turn: TurnSpec): HarnessCommand {
+/** pi asks nobody for leave: in its own interface there is nothing to ask with. */
+function talk(talk: TalkSpec): TalkCommand {
+  return {
+    argv: [
+      talk.node,
+      harnessProgram('pi', talk.harnessRoot),
+      ...modelFlags(talk),
+      '--session',
+      talk.conversationId,
+      // What the repository brings along for pi is heeded in turns, too, and not asked about.
+      '--approve',
+    ],
+    envVars: { ...withoutKeys(talk), ...QUIET },
+    files: settings(talk),
+    settings: [],
+  };
+}
+
+/** pi takes a provider only with a model; by itself it chooses by the credentials. */
+function modelFlags(turn: TurnSpec | TalkSpec): string[] {
   const { provider, model } = modelChoice(turn);
+  return [
+    ...(provider === null || model === null ? [] : ['--provider', provider]),
+    ...(model === null ? [] : ['--model', model]),
+  ];
+}
+
+const QUIET = { PI_OFFLINE: '1', PI_TELEMETRY: '0', PI_SKIP_VERSION_CHECK: '1' };
+
+const settings = (turn: TurnSpec | TalkSpec): HarnessCommand['files'] => [
+  { path: '.pi/agent/models.json', content: modelsFile(turn), mode: 0o600 },
+  { path: '.pi/agent/settings.json', content: settingsFile(turn), mode: 0o600 },
+];
+
+function command(turn: TurnSpec): HarnessCommand {
   const id = turn.conversationId ?? '';
   return {
     argv: [
@@ -49,33 +90,28 @@ function command(turn: TurnSpec): HarnessCommand {
       'rpc',
       '--extension',
       `${turn.home}/${EXTENSION}`,
-      // pi takes a provider only with a model; by itself it chooses by the credentials.
-      ...(provider === null || model === null ? [] : ['--provider', provider]),
-      ...(model === null ? [] : ['--model', model]),
+      ...modelFlags(turn),
       // `--session-id` starts over silently when nothing is there; `--session` refuses.
       ...(turn.resume ? ['--session', id] : ['--session-id', id]),
     ],
     envVars: {
       ...withoutKeys(turn),
       ...(turn.asksLeave ? { HANGAR_ASKS_LEAVE: '1' } : {}),
-      PI_OFFLINE: '1',
-      PI_TELEMETRY: '0',
-      PI_SKIP_VERSION_CHECK: '1',
+      ...QUIET,
     },
     files: [
-      { path: '.pi/agent/models.json', content: modelsFile(turn), mode: 0o600 },
-      { path: '.pi/agent/settings.json', content: settingsFile(turn), mode: 0o600 },
+      ...settings(turn),
       { path: EXTENSION, content: shippedFile('pi/hangar.mjs'), mode: 0o644 },
     ],
   };
 }
 
 /** What is asked for by a command is in no variable. */
-const withoutKeys = ({ envVars, keyCommands }: TurnSpec): Record<string, string> =>
+const withoutKeys = ({ envVars, keyCommands }: TurnSpec | TalkSpec): Record<string, string> =>
   Object.fromEntries(Object.entries(envVars).filter(([name]) => !(name in keyCommands)));
 
 /** pi runs the command anew for each request, so it always has the newest key. */
-function modelsFile(turn: TurnSpec): string {
+function modelsFile(turn: TurnSpec | TalkSpec): string {
   const providers: Record<string, { baseUrl?: string; apiKey?: string }> = {};
   for (const { name, credentials } of PROVIDERS) {
     const baseUrl = turn.envVars[ENDPOINTS[name] ?? ''];
@@ -90,7 +126,7 @@ function modelsFile(turn: TurnSpec): string {
 }
 
 /** An idle process must not send paid requests; retries are bounded. */
-function settingsFile(turn: TurnSpec): string {
+function settingsFile(turn: TurnSpec | TalkSpec): string {
   const retry = { maxRetries: modelRetries(turn), baseDelayMs: RETRY_BASE_MILLISECONDS };
   return `${JSON.stringify({ cacheWarming: 'off', retry }, null, 2)}\n`;
 }

@@ -22,6 +22,7 @@ import { HarnessProcess } from './harness-process.ts';
 import { describeKeys } from './keys.suite.ts';
 import { describeConversations } from './conversation.suite.ts';
 import { describeLive } from './live.suite.ts';
+import { describeTalk } from './talk.suite.ts';
 import { describePrompts } from './prompt.suite.ts';
 
 /** One turn of a real harness with a scripted model takes 1 to 3 s; retries up to 20 s. */
@@ -94,6 +95,7 @@ export function describeHarnessAdapter(
     describeConversations(bench);
     describePrompts(bench);
     describeLive(bench, harnessAdapter(name).capabilities);
+    if (harnessAdapter(name).capabilities.talk) describeTalk(bench);
   });
 }
 

@@ -7,9 +7,11 @@ const compare = (a: ActivityPlace, b: ActivityPlace): number =>
 /** For specs: as the one in Postgres. */
 export function createMemoryActivityLog(): ActivityLog {
   const sessions = new Map<string, ActivityEntry[]>();
+  const forgotten = new Set<string>();
   const of = (id: string): ActivityEntry[] => sessions.get(id) ?? [];
   return {
     append: async (id, entries) => {
+      if (forgotten.has(id)) return;
       for (const entry of JSON.parse(storable(entries)) as ActivityEntry[])
         if (!of(id).some((each) => compare(each, entry) === 0))
           sessions.set(id, [...of(id), entry].toSorted(compare));
@@ -24,6 +26,9 @@ export function createMemoryActivityLog(): ActivityLog {
       const { turn, part, seq } = of(id).at(-1) ?? { turn: 0, part: 0, seq: 0 };
       return { turn, part, seq };
     },
-    forget: async (id) => void sessions.delete(id),
+    forget: async (id) => {
+      forgotten.add(id);
+      sessions.delete(id);
+    },
   };
 }

@@ -106,5 +106,26 @@ export function describeActivityLog(name: string, factory: () => Promise<Activit
       expect(await read(id)).toEqual([]);
       expect(places(await read(other))).toEqual(['1.0.1']);
     });
+
+    it('forgets for good: a run that ends later adds nothing', async () => {
+      const id = newSession();
+      await log.append(id, [entry(1, 0, 1)]);
+      await log.forget(id);
+      await log.append(id, [entry(1, 0, 2)]);
+      await log.forget(id);
+      expect(await read(id)).toEqual([]);
+    });
+
+    it('forgets what is added at the same moment', async () => {
+      const ids = Array.from({ length: 20 }, newSession);
+      await Promise.all(
+        ids.flatMap((id) => [
+          ...[1, 2, 3].map((seq) => log.append(id, [entry(1, 0, seq)])),
+          log.forget(id),
+          ...[4, 5, 6].map((seq) => log.append(id, [entry(1, 0, seq)])),
+        ]),
+      );
+      for (const id of ids) expect(await read(id)).toEqual([]);
+    });
   });
 }

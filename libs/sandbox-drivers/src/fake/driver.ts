@@ -10,15 +10,16 @@ import type {
   ExecRequest,
   ExecStream,
   ExitStatus,
-  PtyStream,
   RunFollow,
   SandboxDriver,
   SandboxRef,
   SandboxSpec,
   SandboxStatus,
+  SandboxTerminals,
 } from '../sandbox-driver.ts';
 import { FakeFiles } from './fake-files.ts';
 import { FakeRun } from './fake-run.ts';
+import { FakeTerminal } from './fake-terminal.ts';
 
 /** An exec as its script sees it. */
 export interface FakeExec {
@@ -50,6 +51,8 @@ export interface FakeDriverOptions {
   ) => AsyncIterable<string | Uint8Array> | null;
   /** Plays every run; without it each one succeeds at once. */
   run?: (run: FakeRun, ref: SandboxRef) => void;
+  /** Plays every terminal; without it each one shows what is typed and ends at Ctrl-D. */
+  terminal?: (terminal: FakeTerminal, ref: SandboxRef) => void;
 }
 
 export interface FakeDriver extends SandboxDriver {
@@ -60,6 +63,7 @@ export interface FakeDriver extends SandboxDriver {
   /** The sandbox's processes end; it is `stopped` and what was under way is `sandbox_gone`. */
   vanish(id: string): void;
   run(id: string, runId: string): FakeRun | undefined;
+  terminal(id: string, terminalId: string): FakeTerminal | undefined;
   /** As a process in the sandbox asks; null when nobody answers there. */
   askCredential(id: string, request: CredentialRequest): Promise<CredentialAnswer | null>;
   files: SandboxDriver['files'];
@@ -72,7 +76,8 @@ interface FakeSandbox {
   stopped: string | null;
   files: FakeFiles;
   runs: Map<string, FakeRun>;
-  /** Ends open terminals when the sandbox goes. */
+  terminals: Map<string, FakeTerminal>;
+  /** Ends what is under way when the sandbox goes. */
   ends: Set<() => void>;
   /** The one that came last answers. */
   credentials: AnswerCredential[];
@@ -114,6 +119,7 @@ export const createFakeDriver = (options: FakeDriverOptions = {}): FakeDriver =>
     execs,
     ...lifecycle(sandboxes, faults, reach),
     run: (id, runId) => sandboxes.get(id)?.runs.get(runId),
+    terminal: (id, terminalId) => sandboxes.get(id)?.terminals.get(terminalId),
     async askCredential(id, request) {
       const answer = sandboxes.get(id)?.credentials.at(-1);
       return answer ? answer(request, new AbortController().signal) : null;
@@ -134,9 +140,7 @@ export const createFakeDriver = (options: FakeDriverOptions = {}): FakeDriver =>
       const sandbox = await find(ref);
       return sandbox ? playExec(sandbox, request, options, execs) : goneExec();
     },
-    async pty(ref) {
-      return openPty(await find(ref));
-    },
+    terminals: playTerminals(require, options),
     runs: playRuns(find, require, options),
     files: {
       put: async (ref, path, body, put) => (await require(ref)).files.put(path, body, put),
@@ -170,6 +174,7 @@ const lifecycle = (
   const stop = (sandbox: FakeSandbox, reason: string): void => {
     sandbox.stopped = reason;
     for (const run of sandbox.runs.values()) run.exit({ kind: 'sandbox_gone' });
+    for (const each of sandbox.terminals.values()) each.exit({ kind: 'sandbox_gone' });
     for (const end of sandbox.ends) end();
   };
   return {
@@ -188,6 +193,7 @@ const lifecycle = (
       const parts = {
         files: new FakeFiles(),
         runs: new Map(),
+        terminals: new Map(),
         ends: new Set<() => void>(),
         credentials: [],
       };
@@ -344,29 +350,28 @@ const playRuns = (
   };
 };
 
-/** A terminal that shows what is typed and ends at Ctrl-D. */
-const openPty = (sandbox: FakeSandbox | null): PtyStream => {
-  const output = new PassThrough();
-  const ended = Promise.withResolvers<ExitStatus>();
-  const end = (exit: ExitStatus): void => {
-    output.end();
-    ended.resolve(exit);
-  };
-  if (sandbox) sandbox.ends.add(() => end({ kind: 'sandbox_gone' }));
-  else end({ kind: 'sandbox_gone' });
-  return {
-    output,
-    write(bytes) {
-      const text = Buffer.from(bytes);
-      if (text.includes(4)) end({ kind: 'exited', code: 0 });
-      else output.write(text);
-      return Promise.resolve();
-    },
-    resize: () => Promise.resolve(),
-    exit: ended.promise,
-    close() {
-      end({ kind: 'signalled', signal: 'SIGHUP' });
-      return Promise.resolve();
-    },
-  };
-};
+const playTerminals = (
+  require: (ref: SandboxRef) => Promise<FakeSandbox>,
+  options: FakeDriverOptions,
+): SandboxTerminals => ({
+  async open(ref, id, request) {
+    const { terminals } = await require(ref);
+    if (terminals.has(id)) return;
+    const terminal = new FakeTerminal(id, request);
+    terminals.set(id, terminal);
+    options.terminal?.(terminal, ref);
+  },
+  async attach(ref, id, { from, size }) {
+    const terminal = (await require(ref)).terminals.get(id);
+    if (terminal) return terminal.attach(from, size);
+    throw new HangarError('not_found', `There is no terminal ${id} here.`);
+  },
+  async list(ref) {
+    return [...(await require(ref)).terminals.values()].map((each) => each.status());
+  },
+  async close(ref, id) {
+    const { terminals } = await require(ref);
+    terminals.get(id)?.exit({ kind: 'signalled', signal: 'SIGHUP' });
+    terminals.delete(id);
+  },
+});

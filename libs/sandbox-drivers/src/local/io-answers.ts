@@ -1,5 +1,12 @@
 import { HangarError, type ErrorCode } from '@hangar/contracts';
-import type { ExitStatus, FileStat, RunStatus } from '../sandbox-driver.ts';
+import {
+  TERMINALS_MAX,
+  type ExitStatus,
+  type FileStat,
+  type RunStatus,
+  type TerminalSize,
+  type TerminalStatus,
+} from '../sandbox-driver.ts';
 import type { MuxStream } from './wire/mux-stream.ts';
 
 /** An operation of sandboxd with one small answer takes at most this long. */
@@ -114,4 +121,32 @@ export const readSize = (message: unknown): number => {
 export const readHash = (value: unknown): string => {
   if (typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)) return value;
   throw malformed('hash');
+};
+
+export const readTerminalSize = (message: unknown): TerminalSize => {
+  if (!isDocument(message)) throw malformed('terminal size');
+  return {
+    cols: readCount(message.cols, 'terminal size'),
+    rows: readCount(message.rows, 'terminal size'),
+  };
+};
+
+export const readView = (message: unknown): TerminalSize & { offset: number } => {
+  if (!isDocument(message)) throw malformed('terminal');
+  return { offset: readCount(message.offset, 'terminal'), ...readTerminalSize(message) };
+};
+
+export const readTerminals = ({ terminals }: Document): TerminalStatus[] => {
+  if (!Array.isArray(terminals) || terminals.length > TERMINALS_MAX) throw malformed('list');
+  return terminals.map((each: unknown) => {
+    if (!isDocument(each)) throw malformed('terminal');
+    return {
+      id: readText(each.id),
+      createdAt: new Date(readCount(each.created_at_ms, 'terminal')),
+      ...readTerminalSize(each),
+      viewers: readCount(each.viewers, 'terminal'),
+      printed: readCount(each.printed, 'terminal'),
+      exit: each.exit === null ? null : readEnd(each.exit),
+    };
+  });
 };

@@ -5,8 +5,6 @@ import type {
   ExecRequest,
   ExecStream,
   ExitStatus,
-  PtyRequest,
-  PtyStream,
   RunFollow,
   RunRequest,
   SandboxDriver,
@@ -16,6 +14,7 @@ import type {
 } from '../sandbox-driver.ts';
 import { serveCredentials } from './io-credentials.ts';
 import { createFiles } from './io-files.ts';
+import { createTerminals } from './io-terminals.ts';
 import { readExit, readStatus, throwWireError, withDeadline } from './io-answers.ts';
 import { ask, sendBody, type OpenStream } from './io-request.ts';
 import { STREAMS_MAX, type Mux } from './wire/mux.ts';
@@ -42,7 +41,10 @@ export const createSandboxIo = (
   };
   return {
     exec: (ref, request) => startExec(connections, open, ref, request),
-    pty: (ref, request) => startPty(connections, open, ref, request),
+    terminals: createTerminals({
+      open,
+      awaitExit: (ref, stream, readers) => awaitExit(connections, ref, stream, readers),
+    }),
     runs: createRuns(connections, open),
     files: createFiles(open) satisfies SandboxFiles,
     serveCredentials: (ref, answer, signal) => serveCredentials(open, ref, answer, signal),
@@ -127,51 +129,6 @@ const startExec = async (
   exit.catch(() => undefined);
   return { stdout: stream.readable(CHANNEL.out), stderr: stream.readable(CHANNEL.err), exit, kill };
 };
-
-const startPty = async (
-  connections: Connections,
-  open: OpenStream,
-  ref: SandboxRef,
-  request: PtyRequest,
-): Promise<PtyStream> => {
-  const stream = await open(ref, {
-    op: 'pty',
-    argv: request.argv,
-    cwd: request.cwd ?? null,
-    envVars: request.envVars ?? {},
-    cols: request.cols,
-    rows: request.rows,
-  });
-  if (!stream) return endedPty();
-  stream.reader(CHANNEL.out).endOnLoss();
-  throwWireError(await begun(stream));
-  const exit = awaitExit(connections, ref, stream, [CHANNEL.out]);
-  exit.catch(() => undefined);
-  return {
-    output: stream.readable(CHANNEL.out),
-    exit,
-    async write(bytes) {
-      await stream.write(CHANNEL.in, bytes);
-    },
-    resize(cols, rows) {
-      stream.send({ cols, rows });
-      return Promise.resolve();
-    },
-    async close() {
-      stream.cancel();
-      stream.readable(CHANNEL.out).destroy();
-      await exit;
-    },
-  };
-};
-
-const endedPty = (): PtyStream => ({
-  output: empty(),
-  exit: Promise.resolve({ kind: 'sandbox_gone' }),
-  write: () => Promise.resolve(),
-  resize: () => Promise.resolve(),
-  close: () => Promise.resolve(),
-});
 
 const createRuns = (connections: Connections, open: OpenStream): DetachedRuns => ({
   async start(ref, id, run: RunRequest) {

@@ -68,7 +68,7 @@ export const hasMarker = async (pid: number, name: string, value: string): Promi
   }
 };
 
-export const sendSignal = (pid: number, signal: NodeJS.Signals): boolean => {
+export const sendSignal = (pid: number, signal: NodeJS.Signals | 0): boolean => {
   try {
     process.kill(pid, signal);
     return true;

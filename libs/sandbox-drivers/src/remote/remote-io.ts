@@ -5,7 +5,7 @@ import { sandboxData } from '@hangar/contracts';
 import type { DetachedRuns, SandboxIo } from '../sandbox-driver.ts';
 import { createRemoteFiles } from './remote-files.ts';
 import { remoteExec, remoteFollow } from './remote-output.ts';
-import { remotePty } from './remote-pty.ts';
+import { createRemoteTerminals } from './remote-terminals.ts';
 import { call, UNARY, type DataClient, type ToTarget } from './data-client.ts';
 import { DATA_HTTP2 } from './http2-settings.ts';
 import { sendToken } from './service-token.ts';
@@ -55,7 +55,7 @@ export const createRemoteSandboxIo = (
   });
   return {
     exec: (ref, request) => remoteExec(client, toTarget, ref, request),
-    pty: (ref, request) => remotePty(client, toTarget, ref, request),
+    terminals: createRemoteTerminals(client, toTarget),
     runs: createRemoteRuns(client, toTarget),
     files: createRemoteFiles(client, toTarget),
     close: () => sessionManager.abort(),

@@ -109,8 +109,12 @@ describe('remote data plane', () => {
     const refused = { code: 'conflict', message: 'The session is being suspended.' };
     await expect(remote.io.files.stat(ref, '/')).rejects.toMatchObject(refused);
     await expect(remote.io.exec(ref, { argv: ['true'] })).rejects.toMatchObject(refused);
-    const pty = remote.io.pty(ref, { argv: ['sh'], cols: 80, rows: 24 });
-    await expect(pty).rejects.toMatchObject(refused);
+    const size = { cols: 80, rows: 24 };
+    const terminal = remote.io.terminals.open(ref, 'trm-1', { argv: ['sh'], ...size });
+    await expect(terminal).rejects.toMatchObject(refused);
+    const view = remote.io.terminals.attach(ref, 'trm-1', { from: 0, size });
+    await expect(view).rejects.toMatchObject(refused);
+    expect(await remote.io.terminals.list(ref)).toEqual([]);
     const quiet = await remote.io.exec(ref, { argv: ['true'], quiet: true });
     expect(await quiet.exit).toEqual({ kind: 'exited', code: 0 });
     delete remote.refusal.error;
@@ -123,22 +127,30 @@ describe('remote data plane', () => {
     const argv = ['sh', '-c', 'echo first; read line; echo "$line"'];
     await remote.io.runs.start(ref, 'run-1', { argv, cwd: '/workspace', envVars: {} });
     const run = await remote.io.runs.follow(ref, 'run-1', { out: 0, err: 0 });
-    const pty = await remote.io.pty(ref, { argv: ['sleep', '8002'], cols: 80, rows: 24 });
+    const size = { cols: 80, rows: 24 };
+    await remote.io.terminals.open(ref, 'trm-1', { argv: ['cat'], ...size });
+    const view = await remote.io.terminals.attach(ref, 'trm-1', { from: 0, size });
     remote.cutConnections();
     exec.stderr.resume();
     run.stdout.resume();
     run.stderr.resume();
     expect(await exec.exit).toEqual({ kind: 'connection_lost' });
     expect(await run.exit).toEqual({ kind: 'connection_lost' });
-    expect(await pty.exit).toEqual({ kind: 'connection_lost' });
+    view.output.resume();
+    expect(await view.exit).toEqual({ kind: 'connection_lost' });
 
     const again = await remote.io.runs.follow(ref, 'run-1', { out: 6, err: 0 });
     await remote.io.runs.input(ref, 'run-1', 'k', Buffer.from('second\n'));
     again.stderr.resume();
     expect(await text(again.stdout)).toBe('second\n');
     expect(await again.exit).toEqual({ kind: 'exited', code: 0 });
-    const left = await remote.io.exec(ref, { argv: ['pgrep', '-f', '^sleep 800[12]'] });
+    const left = await remote.io.exec(ref, { argv: ['pgrep', '-f', '^sleep 8001'] });
     expect(await text(left.stdout)).toBe('');
+
+    const same = await remote.io.terminals.attach(ref, 'trm-1', { from: 0, size });
+    await same.write(Buffer.from('still there\n\u0004'));
+    expect(await text(same.output)).toBe('still there\r\n'.repeat(2));
+    expect(await same.exit).toEqual({ kind: 'exited', code: 0 });
   });
 
   it('a server that is not there is unavailable, or a lost connection', async () => {

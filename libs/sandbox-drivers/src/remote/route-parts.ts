@@ -7,7 +7,7 @@ import type { SandboxRef } from '../sandbox-driver.ts';
 /** What somebody does with a sandbox that is not one of hangar's own probes [X4]. */
 export interface Activity {
   ref: SandboxRef;
-  operation: 'exec' | 'pty' | 'runs' | 'files';
+  operation: 'exec' | 'terminals' | 'runs' | 'files';
   /** Both are told of everything, so that an open terminal can be counted. */
   phase: 'began' | 'ended';
 }

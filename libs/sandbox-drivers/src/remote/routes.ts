@@ -5,15 +5,17 @@ import type { SandboxIo, SandboxRef } from '../sandbox-driver.ts';
 import type { Activity, Observe } from './route-parts.ts';
 import { serveExec, serveRunFollow } from './routes-output.ts';
 import { serveGetFile, servePutFile } from './routes-files.ts';
-import { servePty } from './routes-pty.ts';
+import { serveTerminal } from './routes-terminals.ts';
 import { requireToken } from './service-token.ts';
 import {
   fromProcess,
   fromSignal,
+  fromSize,
   fromTarget,
   toConnectError,
   toRunStatus,
   toStat,
+  toTerminal,
 } from './wire-values.ts';
 
 /** A message: the largest input of a run and what is around it. */
@@ -45,7 +47,7 @@ export const sandboxIoRoutes = (
   };
   const service: Service = {
     exec: (requests, context) => guard(serveExec(io, observe, requests, context)),
-    pty: (requests, context) => guard(servePty(io, observe, requests, context)),
+    terminalAttach: (requests, context) => guard(serveTerminal(io, observe, requests, context)),
     runFollow: (requests, context) => guard(serveRunFollow(io, observe, requests, context)),
     getFile: (request, context) => guard(serveGetFile(io, observe, request, context)),
     putFile: (requests, context) => safely(() => servePutFile(io, observe, requests, context)),
@@ -75,7 +77,7 @@ const tellEnd = async (
 const unaryRoutes = (
   io: SandboxIo,
   observe: Observe,
-): Pick<Service, 'runStart' | 'runInput' | 'runKill' | 'runStatus' | 'statFile' | 'removeFile'> => {
+): Omit<Service, 'exec' | 'terminalAttach' | 'runFollow' | 'getFile' | 'putFile'> => {
   const unary =
     <Request extends { target?: sandboxData.Target | undefined }, Response>(
       operation: Activity['operation'],
@@ -112,6 +114,23 @@ const unaryRoutes = (
         toRunStatus(await io.runs.status(ref, request.runId)),
       ),
     ),
+    terminalOpen: unary('runs', async (ref, request: sandboxData.TerminalOpenRequest) => {
+      const terminal = { ...fromProcess(request.process), ...fromSize(request.size) };
+      await io.terminals.open(ref, request.terminalId, terminal);
+      return create(sandboxData.TerminalOpenResponseSchema);
+    }),
+    // Looking is not an activity: a list that somebody keeps on a screen keeps nothing awake.
+    terminalList: (request: sandboxData.TerminalListRequest) =>
+      safely(async () => {
+        const terminals = await io.terminals.list(fromTarget(request.target));
+        return create(sandboxData.TerminalListResponseSchema, {
+          terminals: terminals.map(toTerminal),
+        });
+      }),
+    terminalClose: unary('runs', async (ref, request: sandboxData.TerminalCloseRequest) => {
+      await io.terminals.close(ref, request.terminalId);
+      return create(sandboxData.TerminalCloseResponseSchema);
+    }),
     statFile: unary('files', async (ref, request: sandboxData.StatFileRequest) =>
       create(sandboxData.StatFileResponseSchema, toStat(await io.files.stat(ref, request.path))),
     ),

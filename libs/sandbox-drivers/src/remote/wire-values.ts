@@ -1,7 +1,14 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { HangarError, HTTP_STATUS, sandboxData, type ErrorCode } from '@hangar/contracts';
-import type { ExitStatus, FileStat, RunStatus, SandboxRef } from '../sandbox-driver.ts';
+import type {
+  ExitStatus,
+  FileStat,
+  RunStatus,
+  SandboxRef,
+  TerminalSize,
+  TerminalStatus,
+} from '../sandbox-driver.ts';
 
 /** How values of the seam look on the wire, in both directions. */
 
@@ -83,6 +90,35 @@ export const fromStat = (stat: sandboxData.StatFileResponse): FileStat | null =>
   const kind = stat.kind === 'file' || stat.kind === 'directory' ? stat.kind : 'other';
   return { kind, size: Number(stat.size), mode: stat.mode, mtimeMs: stat.mtimeMs };
 };
+
+/** A terminal's size when the caller names none. */
+const COLS_DEFAULT = 80;
+const ROWS_DEFAULT = 24;
+
+export const fromSize = (size: sandboxData.Size | undefined): TerminalSize => ({
+  cols: size?.cols || COLS_DEFAULT,
+  rows: size?.rows || ROWS_DEFAULT,
+});
+
+export const toTerminal = (
+  terminal: TerminalStatus,
+): MessageInitShape<typeof sandboxData.TerminalSchema> => ({
+  terminalId: terminal.id,
+  createdAtMs: terminal.createdAt.getTime(),
+  size: { cols: terminal.cols, rows: terminal.rows },
+  viewers: terminal.viewers,
+  printed: BigInt(terminal.printed),
+  ...(terminal.exit ? { exit: toExit(terminal.exit) } : {}),
+});
+
+export const fromTerminal = (terminal: sandboxData.Terminal): TerminalStatus => ({
+  id: terminal.terminalId,
+  createdAt: new Date(terminal.createdAtMs),
+  ...fromSize(terminal.size),
+  viewers: terminal.viewers,
+  printed: Number(terminal.printed),
+  exit: terminal.exit ? fromExit(terminal.exit) : null,
+});
 
 export const fromTarget = (target: sandboxData.Target | undefined): SandboxRef => {
   if (!target?.sandboxId) throw new HangarError('invalid', 'The request names no sandbox.');

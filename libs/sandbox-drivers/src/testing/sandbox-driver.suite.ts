@@ -3,8 +3,8 @@ import { describeCredentials } from './credentials-suite.ts';
 import { describeExec } from './exec-suite.ts';
 import { describeFiles, describeFileSystem } from './files-suite.ts';
 import { describeLifecycle } from './lifecycle-suite.ts';
-import { describePty } from './pty-suite.ts';
 import { describeRuns } from './runs-suite.ts';
+import { describeTerminals } from './terminals-suite.ts';
 import { SuiteContext, type DriverFactory } from './suite-context.ts';
 
 /**
@@ -26,7 +26,7 @@ export const describeSandboxDriver = (
     describeFileSystem(context);
     describeExec(context);
     describeRuns(context);
-    describePty(context);
+    describeTerminals(context);
     describeCredentials(context);
   });
 };

@@ -2,7 +2,6 @@ import { HangarError, type SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
 import { isAsk, partNumber, turnOf, type Session, type SessionCheckpoint } from '../session.ts';
 import { ended } from './lifecycle.ts';
-import { suspend } from './suspend.ts';
 import {
   always,
   checkpointDue,
@@ -11,9 +10,11 @@ import {
   inOrder,
   interrupted,
   isLimited,
+  keepSandbox,
   newestComplete,
   raise,
   release,
+  suspend,
   turnOrIdle,
   whyCut,
   type Step,
@@ -175,6 +176,7 @@ const afterCheckpoint =
           ? release(phase.sandbox, { cause: 'suspend', now })(s)
           : abortSuspend(result, phase.interrupted_turn, now)(s);
       case 'IDLE':
+        if (s.talk_unsaved) return checkpointDue('talk', now)(s);
         return s.queue.length && !s.limited ? turnOrIdle('a message waits', now)(s) : [];
       default:
         return [];
@@ -194,6 +196,7 @@ const abortSuspend =
     return inOrder(
       s,
       always({ type: 'SuspendAborted', data: { reason } }),
+      keepSandbox(reason),
       clearUnsaved('the refused suspend says more'),
       raise('limit', `suspend-${s.checkpoint_number}`, reason, ['suspend --force'], now),
       (after) =>

@@ -2,8 +2,8 @@ import { HangarError, type SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
 import type { Session } from '../session.ts';
 import { ended } from './lifecycle.ts';
-import { always, inOrder, type Step } from './steps.ts';
-import { suspend } from './suspend.ts';
+import { always, forHarness, inOrder, suspend, type Step } from './steps.ts';
+import { refuseWhileTalking } from './talk.ts';
 import { endLimit } from './usage-limit.ts';
 
 /**
@@ -29,6 +29,10 @@ export function changeHarness(
   return inOrder(
     s,
     mayChange,
+    (before) => {
+      refuseWhileTalking(before, 'change the harness');
+      return [];
+    },
     letGo(data.harness, now),
     always(changed),
     // It is the other provider's limit.
@@ -60,6 +64,5 @@ const letGo =
   (harness: string, now: string): Step =>
   (s) => {
     if (s.phase.state !== 'IDLE' || s.phase.sandbox.harness === harness) return [];
-    const reason = `the next turn is with ${harness}`;
-    return suspend(s, { reason, automatic: false, force: false }, now);
+    return suspend(s, forHarness(harness), now);
   };

@@ -3,6 +3,7 @@ import type { CommandOf } from '../session.commands.ts';
 import { evolve } from '../session.evolve.ts';
 import { heldSandbox, type Phase, type Session, type SessionState } from '../session.ts';
 import { cancelTurn, cutTurn, missPending } from './cut.ts';
+import { askToEnd, cutTalk, refuseWhileTalking } from './talk.ts';
 import { always, inOrder, release, requestSandbox, resume, type Step } from './steps.ts';
 
 export function createSession(
@@ -100,6 +101,7 @@ export function stillActive(phase: Extract<Phase, { state: 'ACTIVE' }>, verb: st
 }
 
 function refuseWhileBusy(s: Session, verb: string): void {
+  refuseWhileTalking(s, verb);
   if (s.phase.state === 'ACTIVE') throw stillActive(s.phase, verb);
   if (s.phase.state === 'SUSPENDING')
     throw new HangarError('conflict', 'the session is being suspended; nothing was changed', {
@@ -115,6 +117,7 @@ const windUp = (reason: string, now: string): Step[] => [
     // The run has not said what it gave to the agent, and nobody waits for its word.
     return inOrder(s, always(...cancelTurn(s, reason, now)), cutTurn(turn, reason, now, true));
   },
+  (s) => inOrder(s, askToEnd(reason), cutTalk(reason, now)),
   missPending(reason, now),
   (s) =>
     s.queue.map((m) => ({ type: 'MessageFailed', data: { message_id: m.message_id, reason } })),

@@ -3,6 +3,7 @@ import type { CommandOf } from '../session.commands.ts';
 import { inFlightMessage, turnOf, type Session } from '../session.ts';
 import { cancelTurn } from './cut.ts';
 import { ended } from './lifecycle.ts';
+import { askToEnd } from './talk.ts';
 import { dropLimited, endLimit, queueAgain } from './usage-limit.ts';
 import { always, clearCards, inOrder, resume, turnOrIdle, type Step } from './steps.ts';
 
@@ -35,6 +36,7 @@ const wake =
     if (s.limited && phase.state !== 'ACTIVE') return [];
     switch (phase.state) {
       case 'IDLE':
+        if (s.talk) return mode === 'interrupt' ? askToEnd('interrupted by a message')(s) : [];
         return s.checkpointing ? [] : turnOrIdle('a message arrived', now)(s);
       case 'SUSPENDED':
       case 'FAILED':
@@ -100,6 +102,7 @@ const tooLate = (): HangarError =>
 /** Stops the running turn and keeps its work; the queue stays [M4] [M8]. */
 export function interruptTurn(s: Session, { now }: CommandOf<'InterruptTurn'>): SessionEvent[] {
   if (s.phase.state === 'ARCHIVED' || s.phase.state === 'DELETED') throw ended(s);
+  if (s.talk) return askToEnd('interrupted by a person')(s);
   if (s.phase.state !== 'ACTIVE')
     throw new HangarError('conflict', `no turn is running: the session is ${s.phase.state}`, {
       hint: 'there is nothing to interrupt',

@@ -2,6 +2,7 @@ import type { SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
 import { heldSandbox, turnOf, type SandboxHold, type Session } from '../session.ts';
 import { interruptLost, letGoOfLost, missPending } from './cut.ts';
+import { cutTalk } from './talk.ts';
 import { restoreOrStart } from './restore.ts';
 import {
   always,
@@ -151,6 +152,7 @@ export function loseSandbox(s: Session, { data, now }: CommandOf<'LoseSandbox'>)
 
 const loseWork = (hold: SandboxHold, reason: string, now: string): Step => {
   const steps: Step[] = [
+    cutTalk(reason, now),
     missPending(reason, now),
     letGoOfLost(hold, reason, now),
     raise('lost_state', `sandbox-${hold.epoch}`, reason, [], now),

@@ -77,21 +77,58 @@ export const turnOrIdle =
   (s) => {
     const message = s.queue[0];
     // A checkpoint being taken sees a still tree; the turn starts when it is recorded.
-    if (message && !s.checkpointing && !s.limited && hasItsHarness(s))
+    if (message && !s.checkpointing && !s.limited && !s.talk && hasItsHarness(s))
       return inOrder(s, closeDeferred(message, now), (after) => [
         requestTurn(after, message, now, answeredBy(s, message)),
       ]);
+    const isWanted = message && !s.checkpointing && !s.limited && !isLimited(s);
+    if (isWanted && !hasItsHarness(s)) return suspend(s, forHarness(s.harness), now);
     return [{ type: 'SessionIdled', data: { since: now, reason: `${reason}${whatWaits(s)}` } }];
   };
+
+/** The answer to a sandbox that asks whether it may go. */
+export const keepSandbox =
+  (reason: string): Step =>
+  (s) => {
+    const hold = heldSandbox(s);
+    if (!hold) return [];
+    return [
+      { type: 'SandboxKeepRequested', data: { session_id: s.id, sandbox_id: hold.id, reason } },
+    ];
+  };
+
+/** Saves everything first; the sandbox goes only after a complete checkpoint [C2] [X3]. */
+export function suspend(
+  s: Session,
+  options: { reason: string; automatic: boolean; force: boolean },
+  now: string,
+): SessionEvent[] {
+  return inOrder(
+    s,
+    always({ type: 'SuspendRequested', data: options }),
+    checkpointDue('suspend', now),
+  );
+}
 
 /** A suspend that was refused leaves a session with the sandbox of the harness before [H3]. */
 const hasItsHarness = (s: Session): boolean => heldSandbox(s)?.harness === s.harness;
 
 function whatWaits(s: Session): string {
   if (s.limited) return `; it goes on when the usage limit ends (${s.limited.until})`;
+  if (s.talk) return '; somebody talks with the agent';
   if (hasItsHarness(s)) return '';
-  return `; its sandbox has no ${s.harness}: suspend it, then the next turn has another`;
+  const until = isLimited(s) ? 'a complete checkpoint, or suspend --force' : 'its checkpoint';
+  return `; its sandbox has no ${s.harness}: a turn gets another sandbox after ${until}`;
 }
+
+/** A harness comes with the sandbox [H3]. */
+export const forHarness = (
+  harness: string,
+): { reason: string; automatic: boolean; force: boolean } => ({
+  reason: `the next turn is with ${harness}`,
+  automatic: false,
+  force: false,
+});
 
 /** What the turn before ended on is not waited for any more; an agent that still needs it asks again. */
 const closeDeferred =
@@ -158,7 +195,7 @@ const turnsEnded = (s: Session): number =>
 
 /** One checkpoint at a time: while one is being taken, whoever wants another asks again after it. */
 export const checkpointDue =
-  (reason: 'turn' | 'suspend' | 'manual' | 'interval', now: string): Step =>
+  (reason: 'turn' | 'talk' | 'suspend' | 'manual' | 'interval', now: string): Step =>
   (s) => {
     const hold = heldSandbox(s);
     if (!hold?.place || s.checkpointing) return [];

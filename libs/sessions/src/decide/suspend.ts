@@ -5,20 +5,9 @@ import { mayDefer, mayIdle, restsSince, waitsOnPerson, wantsInterval } from '../
 import { deferTurn } from './ask.ts';
 import { ended, stillActive } from './lifecycle.ts';
 import { suspended } from './sandbox.ts';
-import { always, checkpointDue, inOrder, isLimited, release } from './steps.ts';
+import { checkpointDue, isLimited, keepSandbox, release, suspend } from './steps.ts';
+import { refuseWhileTalking } from './talk.ts';
 import { counted } from '../counted.ts';
-
-export function suspend(
-  s: Session,
-  options: { reason: string; automatic: boolean; force: boolean },
-  now: string,
-): SessionEvent[] {
-  return inOrder(
-    s,
-    always({ type: 'SuspendRequested', data: options }),
-    checkpointDue('suspend', now),
-  );
-}
 
 export function suspendSession(
   s: Session,
@@ -35,6 +24,7 @@ export function suspendSession(
     case 'INTERRUPTED':
       return phase.sandbox ? suspend(s, { ...ON_DEMAND, force: data.force }, now) : [];
     case 'IDLE':
+      refuseWhileTalking(s, 'suspend');
       return suspend(s, { ...ON_DEMAND, force: data.force }, now);
     case 'ACTIVE':
       // A turn that waits on a person ends on that; one at work is never killed.
@@ -73,24 +63,26 @@ export function suspendIfIdle(
 
 const AT_ITS_END = 'the sandbox is at the end of its lifetime';
 
-/** At the end of its lifetime a sandbox at work is kept; one at rest is saved and released [X5]. */
+/**
+ * At the end of its lifetime, or when its place is wanted, a sandbox at work is kept; one at rest is
+ * saved and released [X5] [X6].
+ */
 export function keepOrSuspend(
   s: Session,
   { data, now }: CommandOf<'KeepOrSuspend'>,
 ): SessionEvent[] {
   const hold = heldSandbox(s);
   if (!hold || hold.id !== data.sandbox_id) return releaseOrphan(s, data.sandbox_id, now);
-  const keep = (reason: string): SessionEvent[] => [
-    { type: 'SandboxKeepRequested', data: { session_id: s.id, sandbox_id: hold.id, reason } },
-  ];
+  const keep = (reason: string): SessionEvent[] => keepSandbox(reason)(s);
   switch (s.phase.state) {
     case 'IDLE':
     case 'INTERRUPTED':
       if (s.idle_minutes === 0) return keep('the session is kept up');
+      if (s.talk) return keep('somebody talks with the agent');
       if (data.busy) return keep('somebody is at work in it');
       if (isLimited(s)) return keep('its work cannot be saved whole');
       if (s.checkpointing) return keep('a checkpoint is being taken');
-      return suspend(s, { reason: AT_ITS_END, automatic: true, force: false }, now);
+      return suspend(s, { reason: data.reason ?? AT_ITS_END, automatic: true, force: false }, now);
     case 'STARTING':
     case 'RESUMING':
     case 'ACTIVE':

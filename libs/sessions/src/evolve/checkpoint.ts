@@ -24,6 +24,7 @@ export function evolveCheckpoint(
       return {
         ...s,
         checkpoint_number: s.checkpoint_number + 1,
+        talk_unsaved: false,
         checkpointing: { id: d.checkpoint_id, reason: d.reason, due_at: d.due_at },
       };
     }

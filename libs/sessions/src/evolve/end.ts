@@ -54,6 +54,7 @@ export function evolveEnd(
       return {
         ...s,
         checkpointing: null,
+        talk_unsaved: false,
         state_reason: event.data.reason,
         phase: { state: 'SUSPENDED' },
       };
@@ -63,6 +64,7 @@ export function evolveEnd(
         checkpointing: null,
         queue: [],
         attention: [],
+        limited: null,
         state_reason: 'archived',
         phase: { state: 'ARCHIVED', sandbox: heldSandbox(s) },
       };
@@ -72,6 +74,7 @@ export function evolveEnd(
         checkpointing: null,
         queue: [],
         attention: [],
+        limited: null,
         state_reason: `deleted by ${event.data.deleted_by}`,
         phase: { state: 'DELETED', sandbox: heldSandbox(s) },
       };

@@ -45,6 +45,10 @@ const SANDBOX_GONE = row(
     'MessageFailed TurnFinished CheckpointMissed SandboxReleased SandboxReleaseRequested SessionInterrupted AttentionRaised',
     'ACTIVE, requested',
   ],
+  [
+    'TalkEnded SandboxReleased SandboxReleaseRequested AttentionRaised SessionSuspended',
+    'IDLE, talking',
+  ],
   ['SandboxReleased SessionSuspended', 'SUSPENDING, releasing'],
   ['AttentionRaised SandboxReleased SandboxReleaseRequested SessionInterrupted', 'INTERRUPTED'],
 );
@@ -93,6 +97,7 @@ const RULES: Record<string, Row> = {
     ['MessageQueued TurnCancelRequested AttentionCleared', 'ACTIVE, asked', 'ACTIVE, deferring'],
     ['MessageQueued ResumeRequested SandboxRequested', 'SUSPENDED', 'SUSPENDED, asked', 'FAILED'],
     ['!conflict', 'ARCHIVED'],
+    ['MessageQueued TalkEndRequested', 'IDLE, talking'],
   ),
   'SendMessage to steer': row(
     'MessageQueued',
@@ -246,6 +251,10 @@ const RULES: Record<string, Row> = {
     ['AttentionCleared SandboxReleaseRequested CheckpointsDropped SessionDeleted', 'INTERRUPTED'],
     ['AttentionCleared SessionDeleted', 'INTERRUPTED, sandbox gone'],
     ['-', 'DELETED'],
+    [
+      'TalkEndRequested TalkEnded SandboxReleaseRequested CheckpointsDropped SessionDeleted',
+      'IDLE, talking',
+    ],
   ),
   KeepSession: row(
     'IdleMinutesChanged',
@@ -263,6 +272,7 @@ const RULES: Record<string, Row> = {
     ['TurnCancelRequested', 'ACTIVE, requested', 'ACTIVE, running', 'ACTIVE, steered'],
     ['TurnCancelRequested AttentionCleared', 'ACTIVE, asked', 'ACTIVE, deferring'],
     ['-', 'ACTIVE, cancelling', 'ACTIVE, ended'],
+    ['TalkEndRequested', 'IDLE, talking'],
   ),
   RetryTurn: row(
     '!conflict',
@@ -282,6 +292,19 @@ const RULES: Record<string, Row> = {
       'INTERRUPTED, sandbox gone',
     ],
   ),
+  StartTalk: row(
+    '!conflict',
+    ['!not_found', 'not created', 'DELETED'],
+    ['TalkRequested', 'IDLE, saved'],
+    ['-', 'IDLE, talking'],
+  ),
+  'StartTalk, another': row(
+    '!conflict',
+    ['!not_found', 'not created', 'DELETED'],
+    ['TalkRequested', 'IDLE, saved'],
+  ),
+  EndTalk: row('-', ['!not_found', 'not created'], ['TalkEndRequested', 'IDLE, talking']),
+  FinishTalk: row('-', ['TalkEnded CheckpointDue', 'IDLE, talking']),
   RenameSession: row('SessionRenamed', ['!not_found', 'not created', 'DELETED']),
   TakeCheckpoint: row(
     '!conflict',
@@ -299,6 +322,7 @@ const RULES: Record<string, Row> = {
     ],
     ['-', 'IDLE, a checkpoint is being taken', 'ACTIVE, ended', 'SUSPENDING, saving'],
     ['!not_found', 'not created', 'DELETED'],
+    ['CheckpointDue', 'IDLE, talking'],
   ),
   NoteStartPhase: row('-', ['StartPhaseChanged', 'STARTING', 'RESUMING']),
   AttachSandbox: row(
@@ -414,6 +438,7 @@ const RULES: Record<string, Row> = {
       '-',
       'not created',
       'IDLE, saved',
+      'IDLE, talking',
       'SUSPENDING, releasing',
       'SUSPENDED',
       'SUSPENDED, asked',
@@ -436,7 +461,7 @@ const RULES: Record<string, Row> = {
     ['CheckpointMissed AttentionRaised', 'IDLE, a checkpoint is being taken'],
     ['CheckpointMissed AttentionRaised SessionIdled', 'ACTIVE, ended'],
     [
-      'CheckpointMissed AttentionRaised SuspendAborted AttentionCleared AttentionRaised SessionIdled',
+      'CheckpointMissed AttentionRaised SuspendAborted SandboxKeepRequested AttentionCleared AttentionRaised SessionIdled',
       'SUSPENDING, saving',
     ],
   ),
@@ -449,6 +474,7 @@ const RULES: Record<string, Row> = {
     'CheckpointDue',
     'IDLE',
     'IDLE, saved',
+    'IDLE, talking',
     'ACTIVE, running',
     'ACTIVE, steered',
     'ACTIVE, asked',

@@ -158,6 +158,16 @@ export const restored = (number: number, epoch: number, losses: Continuity['loss
     continuity: { ...CONTINUITY, losses },
   });
 
+export const talk = (request = 'req-1', minutes = 0) =>
+  command('StartTalk', { request_id: request, cols: 80, rows: 24, talks: true }, minutes);
+export const terminalId = (number: number): string => `trm-1a2b3c4d-${number}`;
+export const talked = (number: number, minutes = 0) =>
+  command(
+    'FinishTalk',
+    { terminal_id: terminalId(number), reason: 'the agent left', exit_code: 0 },
+    minutes,
+  );
+
 export const suspend = (force = false, minutes = 0) =>
   command('SuspendSession', { force }, minutes);
 
@@ -257,6 +267,7 @@ export const STORIES = {
   IDLE: upTo.idle,
   'IDLE, a checkpoint is being taken': [...upTo.idle, command('TakeCheckpoint', {})],
   'IDLE, saved': saved,
+  'IDLE, talking': [...saved, talk()],
   'ACTIVE, requested': upTo.active,
   'ACTIVE, running': upTo.running,
   'ACTIVE, steered': steered,

@@ -23,6 +23,6 @@ const columns = (now: Date): Column<WebhookDocument>[] => [
   { title: 'NAME', show: (w) => w.name, tone: () => 'strong' },
   { title: 'STATE', show: (w) => w.state, tone: (w) => (w.state === 'active' ? 'good' : 'bad') },
   { title: 'EVENTS', show: (w) => w.events.join(',') },
-  { title: 'URL', show: (w) => w.url, shrinks: true },
+  { title: 'URL', show: (w) => w.url ?? '(its vault key is missing)', shrinks: true },
   { title: 'CREATED', show: (w) => agoText(w.created_at, now), value: (w) => w.created_at },
 ];

@@ -4,6 +4,7 @@ import { SOCKET_NAME, type SandboxdConfig } from '../wire/protocol.ts';
 import { CredentialDesk } from './credential-desk.ts';
 import { listen } from './server.ts';
 import { Runs } from './runs.ts';
+import { Terminals } from './terminals.ts';
 import { shortenSocketDirectory } from '../wire/socket-path.ts';
 
 /**
@@ -17,12 +18,13 @@ const main = async (configPath: string): Promise<void> => {
   const config = JSON.parse(await readFile(configPath, 'utf8')) as SandboxdConfig;
   const runs = new Runs(config);
   await runs.adoptAll();
+  const terminals = new Terminals(config);
   // Listening under another name first makes the socket appear ready, or not at all.
   const starting = `${SOCKET_NAME}.new`;
   const { directory, release } = shortenSocketDirectory(config.socketDirectory);
   await rm(`${directory}/${starting}`, { force: true });
   const desk = new CredentialDesk(config.socketDirectory);
-  await listen(`${directory}/${starting}`, { config, runs, desk });
+  await listen(`${directory}/${starting}`, { config, runs, terminals, desk });
   await rename(`${directory}/${starting}`, `${directory}/${SOCKET_NAME}`);
   release();
   forgetStartLog();

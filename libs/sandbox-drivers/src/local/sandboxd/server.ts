@@ -6,9 +6,9 @@ import { PROTOCOL_VERSION, type Operation, type SandboxdConfig } from '../wire/p
 import { serveExec } from './exec.ts';
 import { serveGet, servePut, serveRemove, serveStat } from './files.ts';
 import { OperationError } from './operation-error.ts';
-import { servePty } from './pty.ts';
 import type { CredentialDesk } from './credential-desk.ts';
 import type { Runs } from './runs.ts';
+import type { Terminals } from './terminals.ts';
 
 /** Connections at once; the agent can reach the socket too and must not use up all memory. */
 const CONNECTIONS_MAX = 64;
@@ -21,6 +21,7 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 export interface Served {
   config: SandboxdConfig;
   runs: Runs;
+  terminals: Terminals;
   desk: CredentialDesk;
 }
 
@@ -62,13 +63,19 @@ const serve = async (stream: MuxStream, operation: Operation, served: Served): P
 const dispatch = (
   stream: MuxStream,
   operation: Operation,
-  { config, runs, desk }: Served,
+  { config, runs, terminals, desk }: Served,
 ): Promise<void> => {
   switch (operation.op) {
     case 'exec':
       return serveExec(stream, operation, config);
-    case 'pty':
-      return servePty(stream, operation, config);
+    case 'terminalOpen':
+      return terminals.open(stream, operation.id, operation);
+    case 'terminalAttach':
+      return terminals.attach(stream, operation.id, operation);
+    case 'terminalList':
+      return terminals.list(stream);
+    case 'terminalClose':
+      return terminals.close(stream, operation.id);
     case 'runStart':
       return runs.start(stream, operation.id, operation);
     case 'runFollow':

@@ -37,7 +37,11 @@ export type Operation =
   | { op: 'get'; path: string; from: number }
   | { op: 'stat'; path: string }
   | { op: 'remove'; path: string }
-  | ({ op: 'pty'; cols: number; rows: number } & ProcessRequest)
+  | ({ op: 'terminalOpen'; id: string; cols: number; rows: number } & ProcessRequest)
+  /** Without a size it is watched only. */
+  | { op: 'terminalAttach'; id: string; from: number; cols: number | null; rows: number | null }
+  | { op: 'terminalList' }
+  | { op: 'terminalClose'; id: string }
   /** hangar answers requests for credentials for as long as this goes on. */
   | { op: 'credentials' };
 

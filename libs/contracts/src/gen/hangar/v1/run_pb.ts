@@ -370,7 +370,7 @@ export type RunAskClosed = Message<"hangar.v1.RunAskClosed"> & {
   askId: string;
 
   /**
-   * From here the turn's time limit counts.
+   * Until here the turn's time limit did not count.
    *
    * @generated from field: string closed_at = 6;
    */

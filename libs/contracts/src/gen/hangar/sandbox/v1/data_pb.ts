@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file hangar/sandbox/v1/data.proto.
  */
 export const file_hangar_sandbox_v1_data: GenFile = /*@__PURE__*/
-  fileDesc("ChxoYW5nYXIvc2FuZGJveC92MS9kYXRhLnByb3RvEhFoYW5nYXIuc2FuZGJveC52MSI9CgZUYXJnZXQSEgoKc2FuZGJveF9pZBgBIAEoCRIQCghpbnN0YW5jZRgCIAEoCRINCgVxdWlldBgDIAEoCCKcAQoHUHJvY2VzcxIMCgRhcmd2GAEgAygJEhAKA2N3ZBgCIAEoCUgAiAEBEjkKCGVudl92YXJzGAMgAygLMicuaGFuZ2FyLnNhbmRib3gudjEuUHJvY2Vzcy5FbnZWYXJzRW50cnkaLgoMRW52VmFyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBgoEX2N3ZCKcAQoERXhpdBIVCgtleGl0ZWRfY29kZRgBIAEoBUgAEhAKBnNpZ25hbBgCIAEoCUgAEhsKEW5vdF9zdGFydGVkX2Vycm9yGAMgASgJSAASEwoJdGltZWRfb3V0GAQgASgISAASGQoPY29ubmVjdGlvbl9sb3N0GAUgASgISAASFgoMc2FuZGJveF9nb25lGAYgASgISABCBgoEa2luZCIuCgZDcmVkaXQSEQoJb3V0X2J5dGVzGAEgASgNEhEKCWVycl9ieXRlcxgCIAEoDSKLAQoJRXhlY1N0YXJ0EikKBnRhcmdldBgBIAEoCzIZLmhhbmdhci5zYW5kYm94LnYxLlRhcmdldBIrCgdwcm9jZXNzGAIgASgLMhouaGFuZ2FyLnNhbmRib3gudjEuUHJvY2VzcxIXCgp0aW1lb3V0X21zGAMgASgNSACIAQFCDQoLX3RpbWVvdXRfbXMiqgEKC0V4ZWNSZXF1ZXN0Ei0KBXN0YXJ0GAEgASgLMhwuaGFuZ2FyLnNhbmRib3gudjEuRXhlY1N0YXJ0SAASDwoFc3RkaW4YAiABKAxIABITCglzdGRpbl9lbmQYAyABKAhIABIQCgZzaWduYWwYBCABKAlIABIrCgZjcmVkaXQYBSABKAsyGS5oYW5nYXIuc2FuZGJveC52MS5DcmVkaXRIAEIHCgVmcmFtZSKjAQoMRXhlY1Jlc3BvbnNlEhEKB3N0YXJ0ZWQYASABKAhIABIQCgZzdGRvdXQYAiABKAxIABIQCgZzdGRlcnIYAyABKAxIABIUCgpzdGRvdXRfZW5kGAQgASgISAASFAoKc3RkZXJyX2VuZBgFIAEoCEgAEicKBGV4aXQYBiABKAsyFy5oYW5nYXIuc2FuZGJveC52MS5FeGl0SABCBwoFZnJhbWUiIgoEU2l6ZRIMCgRjb2xzGAEgASgNEgwKBHJvd3MYAiABKA0iiQEKCFB0eVN0YXJ0EikKBnRhcmdldBgBIAEoCzIZLmhhbmdhci5zYW5kYm94LnYxLlRhcmdldBIrCgdwcm9jZXNzGAIgASgLMhouaGFuZ2FyLnNhbmRib3gudjEuUHJvY2VzcxIlCgRzaXplGAMgASgLMhcuaGFuZ2FyLnNhbmRib3gudjEuU2l6ZSJ/CgpQdHlSZXF1ZXN0EiwKBXN0YXJ0GAEgASgLMhsuaGFuZ2FyLnNhbmRib3gudjEuUHR5U3RhcnRIABIPCgVpbnB1dBgCIAEoDEgAEikKBnJlc2l6ZRgDIAEoCzIXLmhhbmdhci5zYW5kYm94LnYxLlNpemVIAEIHCgVmcmFtZSJkCgtQdHlSZXNwb25zZRIRCgdzdGFydGVkGAEgASgISAASEAoGb3V0cHV0GAIgASgMSAASJwoEZXhpdBgDIAEoCzIXLmhhbmdhci5zYW5kYm94LnYxLkV4aXRIAEIHCgVmcmFtZSKIAQoPUnVuU3RhcnRSZXF1ZXN0EikKBnRhcmdldBgBIAEoCzIZLmhhbmdhci5zYW5kYm94LnYxLlRhcmdldBIOCgZydW5faWQYAiABKAkSKwoHcHJvY2VzcxgDIAEoCzIaLmhhbmdhci5zYW5kYm94LnYxLlByb2Nlc3MSDQoFc3RkaW4YBCABKAwiEgoQUnVuU3RhcnRSZXNwb25zZSJvCg5SdW5Gb2xsb3dTdGFydBIpCgZ0YXJnZXQYASABKAsyGS5oYW5nYXIuc2FuZGJveC52MS5UYXJnZXQSDgoGcnVuX2lkGAIgASgJEhAKCGZyb21fb3V0GAMgASgEEhAKCGZyb21fZXJyGAQgASgEInwKEFJ1bkZvbGxvd1JlcXVlc3QSMgoFc3RhcnQYASABKAsyIS5oYW5nYXIuc2FuZGJveC52MS5SdW5Gb2xsb3dTdGFydEgAEisKBmNyZWRpdBgCIAEoCzIZLmhhbmdhci5zYW5kYm94LnYxLkNyZWRpdEgAQgcKBWZyYW1lIqgBChFSdW5Gb2xsb3dSZXNwb25zZRIRCgdzdGFydGVkGAEgASgISAASEAoGc3Rkb3V0GAIgASgMSAASEAoGc3RkZXJyGAMgASgMSAASFAoKc3Rkb3V0X2VuZBgEIAEoCEgAEhQKCnN0ZGVycl9lbmQYBSABKAhIABInCgRleGl0GAYgASgLMhcuaGFuZ2FyLnNhbmRib3gudjEuRXhpdEgAQgcKBWZyYW1lInUKD1J1bklucHV0UmVxdWVzdBIpCgZ0YXJnZXQYASABKAsyGS5oYW5nYXIuc2FuZGJveC52MS5UYXJnZXQSDgoGcnVuX2lkGAIgASgJEgsKA2tleRgDIAEoCRINCgVjaHVuaxgEIAEoDBILCgNlb2YYBSABKAgiEgoQUnVuSW5wdXRSZXNwb25zZSJbCg5SdW5LaWxsUmVxdWVzdBIpCgZ0YXJnZXQYASABKAsyGS5oYW5nYXIuc2FuZGJveC52MS5UYXJnZXQSDgoGcnVuX2lkGAIgASgJEg4KBnNpZ25hbBgDIAEoCSIRCg9SdW5LaWxsUmVzcG9uc2UiTQoQUnVuU3RhdHVzUmVxdWVzdBIpCgZ0YXJnZXQYASABKAsyGS5oYW5nYXIuc2FuZGJveC52MS5UYXJnZXQSDgoGcnVuX2lkGAIgASgJIm8KEVJ1blN0YXR1c1Jlc3BvbnNlEg0KBXN0YXRlGAEgASgJEiUKBGV4aXQYAiABKAsyFy5oYW5nYXIuc2FuZGJveC52MS5FeGl0EhEKCW91dF9ieXRlcxgDIAEoBBIRCgllcnJfYnl0ZXMYBCABKAQiYwoMUHV0RmlsZVN0YXJ0EikKBnRhcmdldBgBIAEoCzIZLmhhbmdhci5zYW5kYm94LnYxLlRhcmdldBIMCgRwYXRoGAIgASgJEhEKBG1vZGUYAyABKA1IAIgBAUIHCgVfbW9kZSIqCgpQdXRGaWxlRW5kEgwKBHNpemUYASABKAQSDgoGc2hhMjU2GAIgASgJIooBCg5QdXRGaWxlUmVxdWVzdBIwCgVzdGFydBgBIAEoCzIfLmhhbmdhci5zYW5kYm94LnYxLlB1dEZpbGVTdGFydEgAEg8KBWNodW5rGAIgASgMSAASLAoDZW5kGAMgASgLMh0uaGFuZ2FyLnNhbmRib3gudjEuUHV0RmlsZUVuZEgAQgcKBWZyYW1lIi8KD1B1dEZpbGVSZXNwb25zZRIMCgRzaXplGAEgASgEEg4KBnNoYTI1NhgCIAEoCSJXCg5HZXRGaWxlUmVxdWVzdBIpCgZ0YXJnZXQYASABKAsyGS5oYW5nYXIuc2FuZGJveC52MS5UYXJnZXQSDAoEcGF0aBgCIAEoCRIMCgRmcm9tGAMgASgEIl8KD0dldEZpbGVSZXNwb25zZRIQCgZhYnNlbnQYASABKAhIABIOCgRzaXplGAIgASgESAASDwoFY2h1bmsYAyABKAxIABIQCgZzaGEyNTYYBCABKAlIAEIHCgVmcmFtZSJKCg9TdGF0RmlsZVJlcXVlc3QSKQoGdGFyZ2V0GAEgASgLMhkuaGFuZ2FyLnNhbmRib3gudjEuVGFyZ2V0EgwKBHBhdGgYAiABKAkiXgoQU3RhdEZpbGVSZXNwb25zZRIOCgZhYnNlbnQYASABKAgSDAoEa2luZBgCIAEoCRIMCgRzaXplGAMgASgEEgwKBG1vZGUYBCABKA0SEAoIbXRpbWVfbXMYBSABKAEiTAoRUmVtb3ZlRmlsZVJlcXVlc3QSKQoGdGFyZ2V0GAEgASgLMhkuaGFuZ2FyLnNhbmRib3gudjEuVGFyZ2V0EgwKBHBhdGgYAiABKAkiFAoSUmVtb3ZlRmlsZVJlc3BvbnNlIkcKC0Vycm9yRGV0YWlsEgwKBGNvZGUYASABKAkSDgoGZGV0YWlsGAIgASgJEhEKBGhpbnQYAyABKAlIAIgBAUIHCgVfaGludDKzBwoSU2FuZGJveERhdGFTZXJ2aWNlEksKBEV4ZWMSHi5oYW5nYXIuc2FuZGJveC52MS5FeGVjUmVxdWVzdBofLmhhbmdhci5zYW5kYm94LnYxLkV4ZWNSZXNwb25zZSgBMAESSAoDUHR5Eh0uaGFuZ2FyLnNhbmRib3gudjEuUHR5UmVxdWVzdBoeLmhhbmdhci5zYW5kYm94LnYxLlB0eVJlc3BvbnNlKAEwARJTCghSdW5TdGFydBIiLmhhbmdhci5zYW5kYm94LnYxLlJ1blN0YXJ0UmVxdWVzdBojLmhhbmdhci5zYW5kYm94LnYxLlJ1blN0YXJ0UmVzcG9uc2USWgoJUnVuRm9sbG93EiMuaGFuZ2FyLnNhbmRib3gudjEuUnVuRm9sbG93UmVxdWVzdBokLmhhbmdhci5zYW5kYm94LnYxLlJ1bkZvbGxvd1Jlc3BvbnNlKAEwARJTCghSdW5JbnB1dBIiLmhhbmdhci5zYW5kYm94LnYxLlJ1bklucHV0UmVxdWVzdBojLmhhbmdhci5zYW5kYm94LnYxLlJ1bklucHV0UmVzcG9uc2USUAoHUnVuS2lsbBIhLmhhbmdhci5zYW5kYm94LnYxLlJ1bktpbGxSZXF1ZXN0GiIuaGFuZ2FyLnNhbmRib3gudjEuUnVuS2lsbFJlc3BvbnNlElYKCVJ1blN0YXR1cxIjLmhhbmdhci5zYW5kYm94LnYxLlJ1blN0YXR1c1JlcXVlc3QaJC5oYW5nYXIuc2FuZGJveC52MS5SdW5TdGF0dXNSZXNwb25zZRJSCgdQdXRGaWxlEiEuaGFuZ2FyLnNhbmRib3gudjEuUHV0RmlsZVJlcXVlc3QaIi5oYW5nYXIuc2FuZGJveC52MS5QdXRGaWxlUmVzcG9uc2UoARJSCgdHZXRGaWxlEiEuaGFuZ2FyLnNhbmRib3gudjEuR2V0RmlsZVJlcXVlc3QaIi5oYW5nYXIuc2FuZGJveC52MS5HZXRGaWxlUmVzcG9uc2UwARJTCghTdGF0RmlsZRIiLmhhbmdhci5zYW5kYm94LnYxLlN0YXRGaWxlUmVxdWVzdBojLmhhbmdhci5zYW5kYm94LnYxLlN0YXRGaWxlUmVzcG9uc2USWQoKUmVtb3ZlRmlsZRIkLmhhbmdhci5zYW5kYm94LnYxLlJlbW92ZUZpbGVSZXF1ZXN0GiUuaGFuZ2FyLnNhbmRib3gudjEuUmVtb3ZlRmlsZVJlc3BvbnNlYgZwcm90bzM");
+  fileDesc("ChxoYW5nYXIvc2FuZGJveC92MS9kYXRhLnByb3RvEhFoYW5nYXIuc2FuZGJveC52MSI9CgZUYXJnZXQSEgoKc2FuZGJveF9pZBgBIAEoCRIQCghpbnN0YW5jZRgCIAEoCRINCgVxdWlldBgDIAEoCCKcAQoHUHJvY2VzcxIMCgRhcmd2GAEgAygJEhAKA2N3ZBgCIAEoCUgAiAEBEjkKCGVudl92YXJzGAMgAygLMicuaGFuZ2FyLnNhbmRib3gudjEuUHJvY2Vzcy5FbnZWYXJzRW50cnkaLgoMRW52VmFyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBgoEX2N3ZCKcAQoERXhpdBIVCgtleGl0ZWRfY29kZRgBIAEoBUgAEhAKBnNpZ25hbBgCIAEoCUgAEhsKEW5vdF9zdGFydGVkX2Vycm9yGAMgASgJSAASEwoJdGltZWRfb3V0GAQgASgISAASGQoPY29ubmVjdGlvbl9sb3N0GAUgASgISAASFgoMc2FuZGJveF9nb25lGAYgASgISABCBgoEa2luZCIuCgZDcmVkaXQSEQoJb3V0X2J5dGVzGAEgASgNEhEKCWVycl9ieXRlcxgCIAEoDSKLAQoJRXhlY1N0YXJ0EikKBnRhcmdldBgBIAEoCzIZLmhhbmdhci5zYW5kYm94LnYxLlRhcmdldBIrCgdwcm9jZXNzGAIgASgLMhouaGFuZ2FyLnNhbmRib3gudjEuUHJvY2VzcxIXCgp0aW1lb3V0X21zGAMgASgNSACIAQFCDQoLX3RpbWVvdXRfbXMiqgEKC0V4ZWNSZXF1ZXN0Ei0KBXN0YXJ0GAEgASgLMhwuaGFuZ2FyLnNhbmRib3gudjEuRXhlY1N0YXJ0SAASDwoFc3RkaW4YAiABKAxIABITCglzdGRpbl9lbmQYAyABKAhIABIQCgZzaWduYWwYBCABKAlIABIrCgZjcmVkaXQYBSABKAsyGS5oYW5nYXIuc2FuZGJveC52MS5DcmVkaXRIAEIHCgVmcmFtZSKjAQoMRXhlY1Jlc3BvbnNlEhEKB3N0YXJ0ZWQYASABKAhIABIQCgZzdGRvdXQYAiABKAxIABIQCgZzdGRlcnIYAyABKAxIABIUCgpzdGRvdXRfZW5kGAQgASgISAASFAoKc3RkZXJyX2VuZBgFIAEoCEgAEicKBGV4aXQYBiABKAsyFy5oYW5nYXIuc2FuZGJveC52MS5FeGl0SABCBwoFZnJhbWUiIgoEU2l6ZRIMCgRjb2xzGAEgASgNEgwKBHJvd3MYAiABKA0iqQEKE1Rlcm1pbmFsT3BlblJlcXVlc3QSKQoGdGFyZ2V0GAEgASgLMhkuaGFuZ2FyLnNhbmRib3gudjEuVGFyZ2V0EhMKC3Rlcm1pbmFsX2lkGAIgASgJEisKB3Byb2Nlc3MYAyABKAsyGi5oYW5nYXIuc2FuZGJveC52MS5Qcm9jZXNzEiUKBHNpemUYBCABKAsyFy5oYW5nYXIuc2FuZGJveC52MS5TaXplIhYKFFRlcm1pbmFsT3BlblJlc3BvbnNlIpgBChNUZXJtaW5hbEF0dGFjaFN0YXJ0EikKBnRhcmdldBgBIAEoCzIZLmhhbmdhci5zYW5kYm94LnYxLlRhcmdldBITCgt0ZXJtaW5hbF9pZBgCIAEoCRIMCgRmcm9tGAMgASgEEioKBHNpemUYBCABKAsyFy5oYW5nYXIuc2FuZGJveC52MS5TaXplSACIAQFCBwoFX3NpemUilQEKFVRlcm1pbmFsQXR0YWNoUmVxdWVzdBI3CgVzdGFydBgBIAEoCzImLmhhbmdhci5zYW5kYm94LnYxLlRlcm1pbmFsQXR0YWNoU3RhcnRIABIPCgVpbnB1dBgCIAEoDEgAEikKBnJlc2l6ZRgDIAEoCzIXLmhhbmdhci5zYW5kYm94LnYxLlNpemVIAEIHCgVmcmFtZSJJChBUZXJtaW5hbEF0dGFjaGVkEg4KBm9mZnNldBgBIAEoBBIlCgRzaXplGAIgASgLMhcuaGFuZ2FyLnNhbmRib3gudjEuU2l6ZSLBAQoWVGVybWluYWxBdHRhY2hSZXNwb25zZRI3CghhdHRhY2hlZBgBIAEoCzIjLmhhbmdhci5zYW5kYm94LnYxLlRlcm1pbmFsQXR0YWNoZWRIABIQCgZvdXRwdXQYAiABKAxIABIqCgdyZXNpemVkGAMgASgLMhcuaGFuZ2FyLnNhbmRib3gudjEuU2l6ZUgAEicKBGV4aXQYBCABKAsyFy5oYW5nYXIuc2FuZGJveC52MS5FeGl0SABCBwoFZnJhbWUiQAoTVGVybWluYWxMaXN0UmVxdWVzdBIpCgZ0YXJnZXQYASABKAsyGS5oYW5nYXIuc2FuZGJveC52MS5UYXJnZXQipgEKCFRlcm1pbmFsEhMKC3Rlcm1pbmFsX2lkGAEgASgJEhUKDWNyZWF0ZWRfYXRfbXMYAiABKAESJQoEc2l6ZRgDIAEoCzIXLmhhbmdhci5zYW5kYm94LnYxLlNpemUSDwoHdmlld2VycxgEIAEoDRIPCgdwcmludGVkGAUgASgEEiUKBGV4aXQYBiABKAsyFy5oYW5nYXIuc2FuZGJveC52MS5FeGl0IkYKFFRlcm1pbmFsTGlzdFJlc3BvbnNlEi4KCXRlcm1pbmFscxgBIAMoCzIbLmhhbmdhci5zYW5kYm94LnYxLlRlcm1pbmFsIlYKFFRlcm1pbmFsQ2xvc2VSZXF1ZXN0EikKBnRhcmdldBgBIAEoCzIZLmhhbmdhci5zYW5kYm94LnYxLlRhcmdldBITCgt0ZXJtaW5hbF9pZBgCIAEoCSIXChVUZXJtaW5hbENsb3NlUmVzcG9uc2UiiAEKD1J1blN0YXJ0UmVxdWVzdBIpCgZ0YXJnZXQYASABKAsyGS5oYW5nYXIuc2FuZGJveC52MS5UYXJnZXQSDgoGcnVuX2lkGAIgASgJEisKB3Byb2Nlc3MYAyABKAsyGi5oYW5nYXIuc2FuZGJveC52MS5Qcm9jZXNzEg0KBXN0ZGluGAQgASgMIhIKEFJ1blN0YXJ0UmVzcG9uc2UibwoOUnVuRm9sbG93U3RhcnQSKQoGdGFyZ2V0GAEgASgLMhkuaGFuZ2FyLnNhbmRib3gudjEuVGFyZ2V0Eg4KBnJ1bl9pZBgCIAEoCRIQCghmcm9tX291dBgDIAEoBBIQCghmcm9tX2VychgEIAEoBCJ8ChBSdW5Gb2xsb3dSZXF1ZXN0EjIKBXN0YXJ0GAEgASgLMiEuaGFuZ2FyLnNhbmRib3gudjEuUnVuRm9sbG93U3RhcnRIABIrCgZjcmVkaXQYAiABKAsyGS5oYW5nYXIuc2FuZGJveC52MS5DcmVkaXRIAEIHCgVmcmFtZSKoAQoRUnVuRm9sbG93UmVzcG9uc2USEQoHc3RhcnRlZBgBIAEoCEgAEhAKBnN0ZG91dBgCIAEoDEgAEhAKBnN0ZGVychgDIAEoDEgAEhQKCnN0ZG91dF9lbmQYBCABKAhIABIUCgpzdGRlcnJfZW5kGAUgASgISAASJwoEZXhpdBgGIAEoCzIXLmhhbmdhci5zYW5kYm94LnYxLkV4aXRIAEIHCgVmcmFtZSJ1Cg9SdW5JbnB1dFJlcXVlc3QSKQoGdGFyZ2V0GAEgASgLMhkuaGFuZ2FyLnNhbmRib3gudjEuVGFyZ2V0Eg4KBnJ1bl9pZBgCIAEoCRILCgNrZXkYAyABKAkSDQoFY2h1bmsYBCABKAwSCwoDZW9mGAUgASgIIhIKEFJ1bklucHV0UmVzcG9uc2UiWwoOUnVuS2lsbFJlcXVlc3QSKQoGdGFyZ2V0GAEgASgLMhkuaGFuZ2FyLnNhbmRib3gudjEuVGFyZ2V0Eg4KBnJ1bl9pZBgCIAEoCRIOCgZzaWduYWwYAyABKAkiEQoPUnVuS2lsbFJlc3BvbnNlIk0KEFJ1blN0YXR1c1JlcXVlc3QSKQoGdGFyZ2V0GAEgASgLMhkuaGFuZ2FyLnNhbmRib3gudjEuVGFyZ2V0Eg4KBnJ1bl9pZBgCIAEoCSJvChFSdW5TdGF0dXNSZXNwb25zZRINCgVzdGF0ZRgBIAEoCRIlCgRleGl0GAIgASgLMhcuaGFuZ2FyLnNhbmRib3gudjEuRXhpdBIRCglvdXRfYnl0ZXMYAyABKAQSEQoJZXJyX2J5dGVzGAQgASgEImMKDFB1dEZpbGVTdGFydBIpCgZ0YXJnZXQYASABKAsyGS5oYW5nYXIuc2FuZGJveC52MS5UYXJnZXQSDAoEcGF0aBgCIAEoCRIRCgRtb2RlGAMgASgNSACIAQFCBwoFX21vZGUiKgoKUHV0RmlsZUVuZBIMCgRzaXplGAEgASgEEg4KBnNoYTI1NhgCIAEoCSKKAQoOUHV0RmlsZVJlcXVlc3QSMAoFc3RhcnQYASABKAsyHy5oYW5nYXIuc2FuZGJveC52MS5QdXRGaWxlU3RhcnRIABIPCgVjaHVuaxgCIAEoDEgAEiwKA2VuZBgDIAEoCzIdLmhhbmdhci5zYW5kYm94LnYxLlB1dEZpbGVFbmRIAEIHCgVmcmFtZSIvCg9QdXRGaWxlUmVzcG9uc2USDAoEc2l6ZRgBIAEoBBIOCgZzaGEyNTYYAiABKAkiVwoOR2V0RmlsZVJlcXVlc3QSKQoGdGFyZ2V0GAEgASgLMhkuaGFuZ2FyLnNhbmRib3gudjEuVGFyZ2V0EgwKBHBhdGgYAiABKAkSDAoEZnJvbRgDIAEoBCJfCg9HZXRGaWxlUmVzcG9uc2USEAoGYWJzZW50GAEgASgISAASDgoEc2l6ZRgCIAEoBEgAEg8KBWNodW5rGAMgASgMSAASEAoGc2hhMjU2GAQgASgJSABCBwoFZnJhbWUiSgoPU3RhdEZpbGVSZXF1ZXN0EikKBnRhcmdldBgBIAEoCzIZLmhhbmdhci5zYW5kYm94LnYxLlRhcmdldBIMCgRwYXRoGAIgASgJIl4KEFN0YXRGaWxlUmVzcG9uc2USDgoGYWJzZW50GAEgASgIEgwKBGtpbmQYAiABKAkSDAoEc2l6ZRgDIAEoBBIMCgRtb2RlGAQgASgNEhAKCG10aW1lX21zGAUgASgBIkwKEVJlbW92ZUZpbGVSZXF1ZXN0EikKBnRhcmdldBgBIAEoCzIZLmhhbmdhci5zYW5kYm94LnYxLlRhcmdldBIMCgRwYXRoGAIgASgJIhQKElJlbW92ZUZpbGVSZXNwb25zZSJHCgtFcnJvckRldGFpbBIMCgRjb2RlGAEgASgJEg4KBmRldGFpbBgCIAEoCRIRCgRoaW50GAMgASgJSACIAQFCBwoFX2hpbnQy+gkKElNhbmRib3hEYXRhU2VydmljZRJLCgRFeGVjEh4uaGFuZ2FyLnNhbmRib3gudjEuRXhlY1JlcXVlc3QaHy5oYW5nYXIuc2FuZGJveC52MS5FeGVjUmVzcG9uc2UoATABEl8KDFRlcm1pbmFsT3BlbhImLmhhbmdhci5zYW5kYm94LnYxLlRlcm1pbmFsT3BlblJlcXVlc3QaJy5oYW5nYXIuc2FuZGJveC52MS5UZXJtaW5hbE9wZW5SZXNwb25zZRJpCg5UZXJtaW5hbEF0dGFjaBIoLmhhbmdhci5zYW5kYm94LnYxLlRlcm1pbmFsQXR0YWNoUmVxdWVzdBopLmhhbmdhci5zYW5kYm94LnYxLlRlcm1pbmFsQXR0YWNoUmVzcG9uc2UoATABEl8KDFRlcm1pbmFsTGlzdBImLmhhbmdhci5zYW5kYm94LnYxLlRlcm1pbmFsTGlzdFJlcXVlc3QaJy5oYW5nYXIuc2FuZGJveC52MS5UZXJtaW5hbExpc3RSZXNwb25zZRJiCg1UZXJtaW5hbENsb3NlEicuaGFuZ2FyLnNhbmRib3gudjEuVGVybWluYWxDbG9zZVJlcXVlc3QaKC5oYW5nYXIuc2FuZGJveC52MS5UZXJtaW5hbENsb3NlUmVzcG9uc2USUwoIUnVuU3RhcnQSIi5oYW5nYXIuc2FuZGJveC52MS5SdW5TdGFydFJlcXVlc3QaIy5oYW5nYXIuc2FuZGJveC52MS5SdW5TdGFydFJlc3BvbnNlEloKCVJ1bkZvbGxvdxIjLmhhbmdhci5zYW5kYm94LnYxLlJ1bkZvbGxvd1JlcXVlc3QaJC5oYW5nYXIuc2FuZGJveC52MS5SdW5Gb2xsb3dSZXNwb25zZSgBMAESUwoIUnVuSW5wdXQSIi5oYW5nYXIuc2FuZGJveC52MS5SdW5JbnB1dFJlcXVlc3QaIy5oYW5nYXIuc2FuZGJveC52MS5SdW5JbnB1dFJlc3BvbnNlElAKB1J1bktpbGwSIS5oYW5nYXIuc2FuZGJveC52MS5SdW5LaWxsUmVxdWVzdBoiLmhhbmdhci5zYW5kYm94LnYxLlJ1bktpbGxSZXNwb25zZRJWCglSdW5TdGF0dXMSIy5oYW5nYXIuc2FuZGJveC52MS5SdW5TdGF0dXNSZXF1ZXN0GiQuaGFuZ2FyLnNhbmRib3gudjEuUnVuU3RhdHVzUmVzcG9uc2USUgoHUHV0RmlsZRIhLmhhbmdhci5zYW5kYm94LnYxLlB1dEZpbGVSZXF1ZXN0GiIuaGFuZ2FyLnNhbmRib3gudjEuUHV0RmlsZVJlc3BvbnNlKAESUgoHR2V0RmlsZRIhLmhhbmdhci5zYW5kYm94LnYxLkdldEZpbGVSZXF1ZXN0GiIuaGFuZ2FyLnNhbmRib3gudjEuR2V0RmlsZVJlc3BvbnNlMAESUwoIU3RhdEZpbGUSIi5oYW5nYXIuc2FuZGJveC52MS5TdGF0RmlsZVJlcXVlc3QaIy5oYW5nYXIuc2FuZGJveC52MS5TdGF0RmlsZVJlc3BvbnNlElkKClJlbW92ZUZpbGUSJC5oYW5nYXIuc2FuZGJveC52MS5SZW1vdmVGaWxlUmVxdWVzdBolLmhhbmdhci5zYW5kYm94LnYxLlJlbW92ZUZpbGVSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * Which sandbox, which computer of that name, and whether this counts as activity.
@@ -304,44 +304,96 @@ export const SizeSchema: GenMessage<Size> = /*@__PURE__*/
   messageDesc(file_hangar_sandbox_v1_data, 7);
 
 /**
- * @generated from message hangar.sandbox.v1.PtyStart
+ * @generated from message hangar.sandbox.v1.TerminalOpenRequest
  */
-export type PtyStart = Message<"hangar.sandbox.v1.PtyStart"> & {
+export type TerminalOpenRequest = Message<"hangar.sandbox.v1.TerminalOpenRequest"> & {
   /**
    * @generated from field: hangar.sandbox.v1.Target target = 1;
    */
   target?: Target | undefined;
 
   /**
-   * @generated from field: hangar.sandbox.v1.Process process = 2;
+   * @generated from field: string terminal_id = 2;
+   */
+  terminalId: string;
+
+  /**
+   * @generated from field: hangar.sandbox.v1.Process process = 3;
    */
   process?: Process | undefined;
 
   /**
-   * @generated from field: hangar.sandbox.v1.Size size = 3;
+   * @generated from field: hangar.sandbox.v1.Size size = 4;
    */
   size?: Size | undefined;
 };
 
 /**
- * Describes the message hangar.sandbox.v1.PtyStart.
- * Use `create(PtyStartSchema)` to create a new message.
+ * Describes the message hangar.sandbox.v1.TerminalOpenRequest.
+ * Use `create(TerminalOpenRequestSchema)` to create a new message.
  */
-export const PtyStartSchema: GenMessage<PtyStart> = /*@__PURE__*/
+export const TerminalOpenRequestSchema: GenMessage<TerminalOpenRequest> = /*@__PURE__*/
   messageDesc(file_hangar_sandbox_v1_data, 8);
 
 /**
- * @generated from message hangar.sandbox.v1.PtyRequest
+ * @generated from message hangar.sandbox.v1.TerminalOpenResponse
  */
-export type PtyRequest = Message<"hangar.sandbox.v1.PtyRequest"> & {
+export type TerminalOpenResponse = Message<"hangar.sandbox.v1.TerminalOpenResponse"> & {
+};
+
+/**
+ * Describes the message hangar.sandbox.v1.TerminalOpenResponse.
+ * Use `create(TerminalOpenResponseSchema)` to create a new message.
+ */
+export const TerminalOpenResponseSchema: GenMessage<TerminalOpenResponse> = /*@__PURE__*/
+  messageDesc(file_hangar_sandbox_v1_data, 9);
+
+/**
+ * @generated from message hangar.sandbox.v1.TerminalAttachStart
+ */
+export type TerminalAttachStart = Message<"hangar.sandbox.v1.TerminalAttachStart"> & {
   /**
-   * @generated from oneof hangar.sandbox.v1.PtyRequest.frame
+   * @generated from field: hangar.sandbox.v1.Target target = 1;
+   */
+  target?: Target | undefined;
+
+  /**
+   * @generated from field: string terminal_id = 2;
+   */
+  terminalId: string;
+
+  /**
+   * @generated from field: uint64 from = 3;
+   */
+  from: bigint;
+
+  /**
+   * Of this viewer; without it the terminal is watched, and nobody is counted as there.
+   *
+   * @generated from field: optional hangar.sandbox.v1.Size size = 4;
+   */
+  size?: Size | undefined;
+};
+
+/**
+ * Describes the message hangar.sandbox.v1.TerminalAttachStart.
+ * Use `create(TerminalAttachStartSchema)` to create a new message.
+ */
+export const TerminalAttachStartSchema: GenMessage<TerminalAttachStart> = /*@__PURE__*/
+  messageDesc(file_hangar_sandbox_v1_data, 10);
+
+/**
+ * @generated from message hangar.sandbox.v1.TerminalAttachRequest
+ */
+export type TerminalAttachRequest = Message<"hangar.sandbox.v1.TerminalAttachRequest"> & {
+  /**
+   * @generated from oneof hangar.sandbox.v1.TerminalAttachRequest.frame
    */
   frame: {
     /**
-     * @generated from field: hangar.sandbox.v1.PtyStart start = 1;
+     * @generated from field: hangar.sandbox.v1.TerminalAttachStart start = 1;
      */
-    value: PtyStart;
+    value: TerminalAttachStart;
     case: "start";
   } | {
     /**
@@ -359,25 +411,49 @@ export type PtyRequest = Message<"hangar.sandbox.v1.PtyRequest"> & {
 };
 
 /**
- * Describes the message hangar.sandbox.v1.PtyRequest.
- * Use `create(PtyRequestSchema)` to create a new message.
+ * Describes the message hangar.sandbox.v1.TerminalAttachRequest.
+ * Use `create(TerminalAttachRequestSchema)` to create a new message.
  */
-export const PtyRequestSchema: GenMessage<PtyRequest> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 9);
+export const TerminalAttachRequestSchema: GenMessage<TerminalAttachRequest> = /*@__PURE__*/
+  messageDesc(file_hangar_sandbox_v1_data, 11);
 
 /**
- * @generated from message hangar.sandbox.v1.PtyResponse
+ * @generated from message hangar.sandbox.v1.TerminalAttached
  */
-export type PtyResponse = Message<"hangar.sandbox.v1.PtyResponse"> & {
+export type TerminalAttached = Message<"hangar.sandbox.v1.TerminalAttached"> & {
   /**
-   * @generated from oneof hangar.sandbox.v1.PtyResponse.frame
+   * Of the first byte of the output: above the asked one, what is between them is not kept.
+   *
+   * @generated from field: uint64 offset = 1;
+   */
+  offset: bigint;
+
+  /**
+   * @generated from field: hangar.sandbox.v1.Size size = 2;
+   */
+  size?: Size | undefined;
+};
+
+/**
+ * Describes the message hangar.sandbox.v1.TerminalAttached.
+ * Use `create(TerminalAttachedSchema)` to create a new message.
+ */
+export const TerminalAttachedSchema: GenMessage<TerminalAttached> = /*@__PURE__*/
+  messageDesc(file_hangar_sandbox_v1_data, 12);
+
+/**
+ * @generated from message hangar.sandbox.v1.TerminalAttachResponse
+ */
+export type TerminalAttachResponse = Message<"hangar.sandbox.v1.TerminalAttachResponse"> & {
+  /**
+   * @generated from oneof hangar.sandbox.v1.TerminalAttachResponse.frame
    */
   frame: {
     /**
-     * @generated from field: bool started = 1;
+     * @generated from field: hangar.sandbox.v1.TerminalAttached attached = 1;
      */
-    value: boolean;
-    case: "started";
+    value: TerminalAttached;
+    case: "attached";
   } | {
     /**
      * @generated from field: bytes output = 2;
@@ -386,7 +462,13 @@ export type PtyResponse = Message<"hangar.sandbox.v1.PtyResponse"> & {
     case: "output";
   } | {
     /**
-     * @generated from field: hangar.sandbox.v1.Exit exit = 3;
+     * @generated from field: hangar.sandbox.v1.Size resized = 3;
+     */
+    value: Size;
+    case: "resized";
+  } | {
+    /**
+     * @generated from field: hangar.sandbox.v1.Exit exit = 4;
      */
     value: Exit;
     case: "exit";
@@ -394,11 +476,124 @@ export type PtyResponse = Message<"hangar.sandbox.v1.PtyResponse"> & {
 };
 
 /**
- * Describes the message hangar.sandbox.v1.PtyResponse.
- * Use `create(PtyResponseSchema)` to create a new message.
+ * Describes the message hangar.sandbox.v1.TerminalAttachResponse.
+ * Use `create(TerminalAttachResponseSchema)` to create a new message.
  */
-export const PtyResponseSchema: GenMessage<PtyResponse> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 10);
+export const TerminalAttachResponseSchema: GenMessage<TerminalAttachResponse> = /*@__PURE__*/
+  messageDesc(file_hangar_sandbox_v1_data, 13);
+
+/**
+ * @generated from message hangar.sandbox.v1.TerminalListRequest
+ */
+export type TerminalListRequest = Message<"hangar.sandbox.v1.TerminalListRequest"> & {
+  /**
+   * @generated from field: hangar.sandbox.v1.Target target = 1;
+   */
+  target?: Target | undefined;
+};
+
+/**
+ * Describes the message hangar.sandbox.v1.TerminalListRequest.
+ * Use `create(TerminalListRequestSchema)` to create a new message.
+ */
+export const TerminalListRequestSchema: GenMessage<TerminalListRequest> = /*@__PURE__*/
+  messageDesc(file_hangar_sandbox_v1_data, 14);
+
+/**
+ * @generated from message hangar.sandbox.v1.Terminal
+ */
+export type Terminal = Message<"hangar.sandbox.v1.Terminal"> & {
+  /**
+   * @generated from field: string terminal_id = 1;
+   */
+  terminalId: string;
+
+  /**
+   * @generated from field: double created_at_ms = 2;
+   */
+  createdAtMs: number;
+
+  /**
+   * @generated from field: hangar.sandbox.v1.Size size = 3;
+   */
+  size?: Size | undefined;
+
+  /**
+   * @generated from field: uint32 viewers = 4;
+   */
+  viewers: number;
+
+  /**
+   * @generated from field: uint64 printed = 5;
+   */
+  printed: bigint;
+
+  /**
+   * Absent while its process goes on.
+   *
+   * @generated from field: hangar.sandbox.v1.Exit exit = 6;
+   */
+  exit?: Exit | undefined;
+};
+
+/**
+ * Describes the message hangar.sandbox.v1.Terminal.
+ * Use `create(TerminalSchema)` to create a new message.
+ */
+export const TerminalSchema: GenMessage<Terminal> = /*@__PURE__*/
+  messageDesc(file_hangar_sandbox_v1_data, 15);
+
+/**
+ * @generated from message hangar.sandbox.v1.TerminalListResponse
+ */
+export type TerminalListResponse = Message<"hangar.sandbox.v1.TerminalListResponse"> & {
+  /**
+   * @generated from field: repeated hangar.sandbox.v1.Terminal terminals = 1;
+   */
+  terminals: Terminal[];
+};
+
+/**
+ * Describes the message hangar.sandbox.v1.TerminalListResponse.
+ * Use `create(TerminalListResponseSchema)` to create a new message.
+ */
+export const TerminalListResponseSchema: GenMessage<TerminalListResponse> = /*@__PURE__*/
+  messageDesc(file_hangar_sandbox_v1_data, 16);
+
+/**
+ * @generated from message hangar.sandbox.v1.TerminalCloseRequest
+ */
+export type TerminalCloseRequest = Message<"hangar.sandbox.v1.TerminalCloseRequest"> & {
+  /**
+   * @generated from field: hangar.sandbox.v1.Target target = 1;
+   */
+  target?: Target | undefined;
+
+  /**
+   * @generated from field: string terminal_id = 2;
+   */
+  terminalId: string;
+};
+
+/**
+ * Describes the message hangar.sandbox.v1.TerminalCloseRequest.
+ * Use `create(TerminalCloseRequestSchema)` to create a new message.
+ */
+export const TerminalCloseRequestSchema: GenMessage<TerminalCloseRequest> = /*@__PURE__*/
+  messageDesc(file_hangar_sandbox_v1_data, 17);
+
+/**
+ * @generated from message hangar.sandbox.v1.TerminalCloseResponse
+ */
+export type TerminalCloseResponse = Message<"hangar.sandbox.v1.TerminalCloseResponse"> & {
+};
+
+/**
+ * Describes the message hangar.sandbox.v1.TerminalCloseResponse.
+ * Use `create(TerminalCloseResponseSchema)` to create a new message.
+ */
+export const TerminalCloseResponseSchema: GenMessage<TerminalCloseResponse> = /*@__PURE__*/
+  messageDesc(file_hangar_sandbox_v1_data, 18);
 
 /**
  * @generated from message hangar.sandbox.v1.RunStartRequest
@@ -430,7 +625,7 @@ export type RunStartRequest = Message<"hangar.sandbox.v1.RunStartRequest"> & {
  * Use `create(RunStartRequestSchema)` to create a new message.
  */
 export const RunStartRequestSchema: GenMessage<RunStartRequest> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 11);
+  messageDesc(file_hangar_sandbox_v1_data, 19);
 
 /**
  * @generated from message hangar.sandbox.v1.RunStartResponse
@@ -443,7 +638,7 @@ export type RunStartResponse = Message<"hangar.sandbox.v1.RunStartResponse"> & {
  * Use `create(RunStartResponseSchema)` to create a new message.
  */
 export const RunStartResponseSchema: GenMessage<RunStartResponse> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 12);
+  messageDesc(file_hangar_sandbox_v1_data, 20);
 
 /**
  * @generated from message hangar.sandbox.v1.RunFollowStart
@@ -475,7 +670,7 @@ export type RunFollowStart = Message<"hangar.sandbox.v1.RunFollowStart"> & {
  * Use `create(RunFollowStartSchema)` to create a new message.
  */
 export const RunFollowStartSchema: GenMessage<RunFollowStart> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 13);
+  messageDesc(file_hangar_sandbox_v1_data, 21);
 
 /**
  * @generated from message hangar.sandbox.v1.RunFollowRequest
@@ -504,7 +699,7 @@ export type RunFollowRequest = Message<"hangar.sandbox.v1.RunFollowRequest"> & {
  * Use `create(RunFollowRequestSchema)` to create a new message.
  */
 export const RunFollowRequestSchema: GenMessage<RunFollowRequest> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 14);
+  messageDesc(file_hangar_sandbox_v1_data, 22);
 
 /**
  * @generated from message hangar.sandbox.v1.RunFollowResponse
@@ -557,7 +752,7 @@ export type RunFollowResponse = Message<"hangar.sandbox.v1.RunFollowResponse"> &
  * Use `create(RunFollowResponseSchema)` to create a new message.
  */
 export const RunFollowResponseSchema: GenMessage<RunFollowResponse> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 15);
+  messageDesc(file_hangar_sandbox_v1_data, 23);
 
 /**
  * @generated from message hangar.sandbox.v1.RunInputRequest
@@ -594,7 +789,7 @@ export type RunInputRequest = Message<"hangar.sandbox.v1.RunInputRequest"> & {
  * Use `create(RunInputRequestSchema)` to create a new message.
  */
 export const RunInputRequestSchema: GenMessage<RunInputRequest> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 16);
+  messageDesc(file_hangar_sandbox_v1_data, 24);
 
 /**
  * @generated from message hangar.sandbox.v1.RunInputResponse
@@ -607,7 +802,7 @@ export type RunInputResponse = Message<"hangar.sandbox.v1.RunInputResponse"> & {
  * Use `create(RunInputResponseSchema)` to create a new message.
  */
 export const RunInputResponseSchema: GenMessage<RunInputResponse> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 17);
+  messageDesc(file_hangar_sandbox_v1_data, 25);
 
 /**
  * @generated from message hangar.sandbox.v1.RunKillRequest
@@ -636,7 +831,7 @@ export type RunKillRequest = Message<"hangar.sandbox.v1.RunKillRequest"> & {
  * Use `create(RunKillRequestSchema)` to create a new message.
  */
 export const RunKillRequestSchema: GenMessage<RunKillRequest> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 18);
+  messageDesc(file_hangar_sandbox_v1_data, 26);
 
 /**
  * @generated from message hangar.sandbox.v1.RunKillResponse
@@ -649,7 +844,7 @@ export type RunKillResponse = Message<"hangar.sandbox.v1.RunKillResponse"> & {
  * Use `create(RunKillResponseSchema)` to create a new message.
  */
 export const RunKillResponseSchema: GenMessage<RunKillResponse> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 19);
+  messageDesc(file_hangar_sandbox_v1_data, 27);
 
 /**
  * @generated from message hangar.sandbox.v1.RunStatusRequest
@@ -671,7 +866,7 @@ export type RunStatusRequest = Message<"hangar.sandbox.v1.RunStatusRequest"> & {
  * Use `create(RunStatusRequestSchema)` to create a new message.
  */
 export const RunStatusRequestSchema: GenMessage<RunStatusRequest> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 20);
+  messageDesc(file_hangar_sandbox_v1_data, 28);
 
 /**
  * @generated from message hangar.sandbox.v1.RunStatusResponse
@@ -705,7 +900,7 @@ export type RunStatusResponse = Message<"hangar.sandbox.v1.RunStatusResponse"> &
  * Use `create(RunStatusResponseSchema)` to create a new message.
  */
 export const RunStatusResponseSchema: GenMessage<RunStatusResponse> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 21);
+  messageDesc(file_hangar_sandbox_v1_data, 29);
 
 /**
  * @generated from message hangar.sandbox.v1.PutFileStart
@@ -732,7 +927,7 @@ export type PutFileStart = Message<"hangar.sandbox.v1.PutFileStart"> & {
  * Use `create(PutFileStartSchema)` to create a new message.
  */
 export const PutFileStartSchema: GenMessage<PutFileStart> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 22);
+  messageDesc(file_hangar_sandbox_v1_data, 30);
 
 /**
  * @generated from message hangar.sandbox.v1.PutFileEnd
@@ -754,7 +949,7 @@ export type PutFileEnd = Message<"hangar.sandbox.v1.PutFileEnd"> & {
  * Use `create(PutFileEndSchema)` to create a new message.
  */
 export const PutFileEndSchema: GenMessage<PutFileEnd> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 23);
+  messageDesc(file_hangar_sandbox_v1_data, 31);
 
 /**
  * @generated from message hangar.sandbox.v1.PutFileRequest
@@ -791,7 +986,7 @@ export type PutFileRequest = Message<"hangar.sandbox.v1.PutFileRequest"> & {
  * Use `create(PutFileRequestSchema)` to create a new message.
  */
 export const PutFileRequestSchema: GenMessage<PutFileRequest> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 24);
+  messageDesc(file_hangar_sandbox_v1_data, 32);
 
 /**
  * @generated from message hangar.sandbox.v1.PutFileResponse
@@ -813,7 +1008,7 @@ export type PutFileResponse = Message<"hangar.sandbox.v1.PutFileResponse"> & {
  * Use `create(PutFileResponseSchema)` to create a new message.
  */
 export const PutFileResponseSchema: GenMessage<PutFileResponse> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 25);
+  messageDesc(file_hangar_sandbox_v1_data, 33);
 
 /**
  * @generated from message hangar.sandbox.v1.GetFileRequest
@@ -840,7 +1035,7 @@ export type GetFileRequest = Message<"hangar.sandbox.v1.GetFileRequest"> & {
  * Use `create(GetFileRequestSchema)` to create a new message.
  */
 export const GetFileRequestSchema: GenMessage<GetFileRequest> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 26);
+  messageDesc(file_hangar_sandbox_v1_data, 34);
 
 /**
  * @generated from message hangar.sandbox.v1.GetFileResponse
@@ -881,7 +1076,7 @@ export type GetFileResponse = Message<"hangar.sandbox.v1.GetFileResponse"> & {
  * Use `create(GetFileResponseSchema)` to create a new message.
  */
 export const GetFileResponseSchema: GenMessage<GetFileResponse> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 27);
+  messageDesc(file_hangar_sandbox_v1_data, 35);
 
 /**
  * @generated from message hangar.sandbox.v1.StatFileRequest
@@ -903,7 +1098,7 @@ export type StatFileRequest = Message<"hangar.sandbox.v1.StatFileRequest"> & {
  * Use `create(StatFileRequestSchema)` to create a new message.
  */
 export const StatFileRequestSchema: GenMessage<StatFileRequest> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 28);
+  messageDesc(file_hangar_sandbox_v1_data, 36);
 
 /**
  * @generated from message hangar.sandbox.v1.StatFileResponse
@@ -942,7 +1137,7 @@ export type StatFileResponse = Message<"hangar.sandbox.v1.StatFileResponse"> & {
  * Use `create(StatFileResponseSchema)` to create a new message.
  */
 export const StatFileResponseSchema: GenMessage<StatFileResponse> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 29);
+  messageDesc(file_hangar_sandbox_v1_data, 37);
 
 /**
  * @generated from message hangar.sandbox.v1.RemoveFileRequest
@@ -964,7 +1159,7 @@ export type RemoveFileRequest = Message<"hangar.sandbox.v1.RemoveFileRequest"> &
  * Use `create(RemoveFileRequestSchema)` to create a new message.
  */
 export const RemoveFileRequestSchema: GenMessage<RemoveFileRequest> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 30);
+  messageDesc(file_hangar_sandbox_v1_data, 38);
 
 /**
  * @generated from message hangar.sandbox.v1.RemoveFileResponse
@@ -977,7 +1172,7 @@ export type RemoveFileResponse = Message<"hangar.sandbox.v1.RemoveFileResponse">
  * Use `create(RemoveFileResponseSchema)` to create a new message.
  */
 export const RemoveFileResponseSchema: GenMessage<RemoveFileResponse> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 31);
+  messageDesc(file_hangar_sandbox_v1_data, 39);
 
 /**
  * A HangarError as it crosses the wire, in the details of a Connect error.
@@ -1006,7 +1201,7 @@ export type ErrorDetail = Message<"hangar.sandbox.v1.ErrorDetail"> & {
  * Use `create(ErrorDetailSchema)` to create a new message.
  */
 export const ErrorDetailSchema: GenMessage<ErrorDetail> = /*@__PURE__*/
-  messageDesc(file_hangar_sandbox_v1_data, 32);
+  messageDesc(file_hangar_sandbox_v1_data, 40);
 
 /**
  * @generated from service hangar.sandbox.v1.SandboxDataService
@@ -1023,14 +1218,42 @@ export const SandboxDataService: GenService<{
     output: typeof ExecResponseSchema;
   },
   /**
-   * A terminal; it is hung up when the stream ends.
+   * Starts a terminal that goes on when nobody is attached; quiet when it was started already.
    *
-   * @generated from rpc hangar.sandbox.v1.SandboxDataService.Pty
+   * @generated from rpc hangar.sandbox.v1.SandboxDataService.TerminalOpen
    */
-  pty: {
+  terminalOpen: {
+    methodKind: "unary";
+    input: typeof TerminalOpenRequestSchema;
+    output: typeof TerminalOpenResponseSchema;
+  },
+  /**
+   * What it printed from the asked offset on and prints from now on, and the exit at the end.
+   *
+   * @generated from rpc hangar.sandbox.v1.SandboxDataService.TerminalAttach
+   */
+  terminalAttach: {
     methodKind: "bidi_streaming";
-    input: typeof PtyRequestSchema;
-    output: typeof PtyResponseSchema;
+    input: typeof TerminalAttachRequestSchema;
+    output: typeof TerminalAttachResponseSchema;
+  },
+  /**
+   * @generated from rpc hangar.sandbox.v1.SandboxDataService.TerminalList
+   */
+  terminalList: {
+    methodKind: "unary";
+    input: typeof TerminalListRequestSchema;
+    output: typeof TerminalListResponseSchema;
+  },
+  /**
+   * Ends a terminal with all that runs in it; quiet when it is not there.
+   *
+   * @generated from rpc hangar.sandbox.v1.SandboxDataService.TerminalClose
+   */
+  terminalClose: {
+    methodKind: "unary";
+    input: typeof TerminalCloseRequestSchema;
+    output: typeof TerminalCloseResponseSchema;
   },
   /**
    * Starts a run that goes on when nobody is attached; quiet when it was started already.
