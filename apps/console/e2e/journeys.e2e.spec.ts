@@ -227,6 +227,20 @@ describe('a person works in the console [U5]', () => {
     await context.close();
   });
 
+  it('a shell goes on while the page is away, and shows what it printed meanwhile [X8]', async () => {
+    await create('shells');
+    const { page, context, complaints } = await open('/sessions/shells/terminals');
+    await page.getByRole('button', { name: 'Open a shell' }).click();
+    await page.getByText('Attached').waitFor();
+    await page.keyboard.type('sleep 1; echo six times seven is $((6*7))\n');
+    await page.reload();
+    await page.locator('.xterm-rows').getByText('six times seven is 42').waitFor();
+    await page.getByRole('button', { name: 'End this one' }).click();
+    await page.getByRole('heading', { name: 'No terminal is open' }).waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it('says when it is out of date, and goes on without a gap after a restart of the server [U2]', async () => {
     await create('restart');
     const { page, context } = await open('/sessions/restart');
@@ -280,6 +294,7 @@ describe('a person works in the console [U5]', () => {
     '/sessions/seen/changes',
     '/sessions/seen/decisions',
     '/sessions/seen/checkpoints',
+    '/sessions/seen/terminals',
     '/sessions/seen/details',
     '/needs-you',
     '/environments',

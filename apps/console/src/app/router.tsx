@@ -87,6 +87,15 @@ const checkpoints = createRoute({
   ),
 });
 
+const terminals = createRoute({
+  getParentRoute: () => session,
+  path: '/terminals',
+  component: lazyRouteComponent(
+    () => import('../features/session/terminals/terminals-tab.tsx'),
+    'TerminalsTab',
+  ),
+});
+
 const details = createRoute({
   getParentRoute: () => session,
   path: '/details',
@@ -137,7 +146,7 @@ const routeTree = root.addChildren([
   secrets,
   audit,
   settings,
-  session.addChildren([conversation, changes, decisions, checkpoints, details]),
+  session.addChildren([conversation, changes, decisions, checkpoints, terminals, details]),
 ]);
 
 export const router = createRouter({

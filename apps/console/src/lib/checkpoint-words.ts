@@ -14,6 +14,8 @@ export function reasonText(reason: string, turn: number): string {
   switch (reason) {
     case 'turn':
       return turn === 0 ? after : `After turn ${turn}`;
+    case 'talk':
+      return `After a talk in a terminal, ${after}`;
     case 'suspend':
       return `When it was suspended, ${after}`;
     case 'destroy':

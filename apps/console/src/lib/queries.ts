@@ -9,6 +9,7 @@ export const keys = {
   changes: (sessionId: string, checkpoint: string | null) =>
     ['changes', sessionId, checkpoint] as const,
   decisions: (sessionId: string, turn: number | null) => ['decisions', sessionId, turn] as const,
+  terminals: (sessionId: string) => ['terminals', sessionId] as const,
   cards: ['cards'] as const,
   environments: ['environments'] as const,
   secrets: ['secrets'] as const,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { SESSION_STATES, type SessionDocument, type SessionStateName } from '@hangar/contracts';
 import { queuedText } from './queue-words.ts';
-import { sendingTo, STATES, type Sending } from './session-words.ts';
+import { sendingTo, STATES, talkBlockedBy, type Sending } from './session-words.ts';
 
 const RUNNING = { finished_at: null } as SessionDocument['turns'][number];
 
@@ -12,7 +12,7 @@ function sendingIn(
 ): Sending {
   const queue = Array.from({ length: queued }) as SessionDocument['queue'];
   const limits = { messages_queued: 32 } as SessionDocument['limits'];
-  return sendingTo({ state, turns, queue, limits }, steers);
+  return sendingTo({ state, turns, queue, limits, talk: null }, steers);
 }
 
 describe('what becomes of a message is said before it is sent [M1] [M3]', () => {
@@ -33,6 +33,16 @@ describe('what becomes of a message is said before it is sent [M1] [M3]', () => 
 
   it('a turn that is over and being saved is not steered any more', () => {
     expect(sendingIn('ACTIVE', true, { turns: [] }).label).toBe('Queue');
+  });
+
+  it('a message waits while somebody talks with the agent in a terminal', () => {
+    const talk = { terminal_id: 'trm-00000001-1', since: '2026-11-30T12:00:00Z' };
+    const limits = { messages_queued: 32 } as SessionDocument['limits'];
+    const session = { state: 'IDLE' as const, turns: [], queue: [], limits, talk };
+    expect(sendingTo(session, true).label).toBe('Queue');
+    expect(talkBlockedBy(session)).toMatch(/already/);
+    expect(talkBlockedBy({ ...session, talk: null })).toBeNull();
+    expect(talkBlockedBy({ ...session, talk: null, state: 'SUSPENDED' })).toMatch(/Resume/);
   });
 
   it('an archived session and a full queue take none', () => {

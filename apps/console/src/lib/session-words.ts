@@ -38,7 +38,7 @@ export interface Sending {
 const sending = (label: string, hint: string): Sending => ({ label, hint, isPossible: true });
 
 export function sendingTo(
-  session: Pick<SessionDocument, 'state' | 'turns' | 'queue' | 'limits'>,
+  session: Pick<SessionDocument, 'state' | 'turns' | 'queue' | 'limits' | 'talk'>,
   steers: boolean | null,
 ): Sending {
   if (session.queue.length >= session.limits.messages_queued)
@@ -69,7 +69,9 @@ export function sendingTo(
         isPossible: false,
       };
     case 'IDLE':
-      return sending('Send', 'Starts a turn.');
+      return session.talk === null
+        ? sending('Send', 'Starts a turn.')
+        : sending('Queue', 'Waits until the talk with the agent in a terminal ends.');
   }
 }
 
@@ -82,4 +84,13 @@ function whileItWorks(steers: boolean | null): Sending {
   return steers
     ? sending('Steer', 'The agent is working. Applies after its current tool call.')
     : sending('Queue', 'This agent takes no message in mid-turn. Waits for the next turn.');
+}
+
+/** Why nobody can talk with the agent in a terminal now; null when one can. */
+export function talkBlockedBy(
+  session: Pick<SessionDocument, 'state' | 'turns' | 'talk'>,
+): string | null {
+  if (session.talk !== null) return 'Somebody talks with it already.';
+  if (session.state === 'IDLE') return null;
+  return session.state === 'ACTIVE' ? 'A turn is running.' : 'Resume the session first.';
 }

@@ -17,6 +17,7 @@ const TABS = [
   { to: '/sessions/$ref/changes', label: 'Changes' },
   { to: '/sessions/$ref/decisions', label: 'Decisions' },
   { to: '/sessions/$ref/checkpoints', label: 'Checkpoints' },
+  { to: '/sessions/$ref/terminals', label: 'Terminals' },
   { to: '/sessions/$ref/details', label: 'Details' },
 ] as const;
 
