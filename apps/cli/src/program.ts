@@ -202,4 +202,5 @@ Exit codes:
      turn that was waited for waits on your answer
   4  not authenticated: the token is missing, unknown, or lacks a scope
 
-  "session exec" ends with the exit code of the command it ran.`;
+  "session exec" ends with the exit code of the command it ran, "session attach" with that of the
+  shell.`;

@@ -302,10 +302,12 @@ describe(`an agent at work is spoken with (${SHAPE})`, () => {
       if (harness !== 'codex')
         it('a steer in a tool call is delivered into the turn, once [M3]', async () => {
           const name = `steer-${harness}`;
-          await start(
-            'steer',
-            '[[ run: echo held >held.txt; until [ -e go.txt ]; do sleep 0.1; done ;; say: first end ]]',
-          );
+          await create(name, { harness, model: MODEL[harness] });
+          // Sent apart: a creation waits for the end of its own message's turn, which is held here.
+          await client.sessions.send(name, {
+            message:
+              '[[ run: echo held >held.txt; until [ -e go.txt ]; do sleep 0.1; done ;; say: first end ]]',
+          });
           await isThere(name, 'held.txt');
           const sent = await client.sessions.send(name, {
             message: 'also do this [[ say: steered ]]',

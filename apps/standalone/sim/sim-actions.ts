@@ -1,4 +1,4 @@
-import { HangarError } from '@hangar/contracts';
+import { HangarError, sessionPartId } from '@hangar/contracts';
 import { heldSandbox, isAsk, turnOf, type Session } from '../../../libs/sessions/src/session.ts';
 import type { CommandOf, SessionCommand } from '../../../libs/sessions/src/session.commands.ts';
 import {
@@ -266,7 +266,33 @@ const PEOPLE: [string, number, Ask][] = [
     }),
   ],
   ['answer', 1, answer],
+  [
+    'talk',
+    5,
+    (w, random) => ({
+      type: 'StartTalk',
+      now: w.now(),
+      // Now and then the same request comes again.
+      data: {
+        request_id: `req-${w.session().talk_number + (random() < 0.1 ? 0 : 1)}`,
+        cols: 80,
+        rows: 24,
+        talks: true,
+      },
+    }),
+  ],
+  ['end talk', 2, (w, random) => endTalk(w, random)],
 ];
+
+/** Of the newest talk, or of one before. */
+function endTalk(world: SimWorld, random: Random): SessionCommand {
+  const number = world.session().talk_number - (random() < 0.2 ? 1 : 0);
+  return {
+    type: 'EndTalk',
+    now: world.now(),
+    data: { terminal_id: sessionPartId('trm', SESSION_ID, Math.max(1, number)) },
+  };
+}
 
 const ENDINGS: typeof PEOPLE = [
   ['archive', 0.3, (w) => ({ type: 'ArchiveSession', now: w.now(), data: {} })],
@@ -333,7 +359,11 @@ function stale(world: SimWorld, random: Random): void {
   const sandbox_id = `sbx-0000abcd-${epoch}`;
   const turn = s.turns.find((t) => !isOpenTurn(world, t.number));
   const usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0 };
+  const terminal_id = sessionPartId('trm', SESSION_ID, s.talk_number);
   const commands: SessionCommand[] = [
+    ...(s.talk
+      ? []
+      : [{ type: 'FinishTalk', now, data: { terminal_id, reason: 'stale' } } as const]),
     { type: 'LoseSandbox', now, data: { sandbox_id, reason: 'stale' } },
     { type: 'FinishRelease', now, data: { sandbox_id, cause: 'stale' } },
     { type: 'FailStart', now, data: { sandbox_id, phase: 'cloning', reason: 'stale' } },

@@ -3,6 +3,8 @@ import * as checkpoints from '../../../libs/checkpoints/src/checkpoint.decider.t
 import * as checkpoint from '../../../libs/checkpoints/src/checkpoint.ts';
 import * as runs from '../../../libs/runs/src/run.decider.ts';
 import * as run from '../../../libs/runs/src/run.ts';
+import * as terminals from '../../../libs/runs/src/terminal.decider.ts';
+import * as terminal from '../../../libs/runs/src/terminal.ts';
 import * as sandboxes from '../../../libs/sandboxes/src/sandbox.decider.ts';
 import * as sandbox from '../../../libs/sandboxes/src/sandbox.ts';
 import * as sessions from '../../../libs/sessions/src/session.decider.ts';
@@ -16,10 +18,11 @@ export interface Aggregates {
   sandbox: { command: sandboxes.SandboxCommand; state: sandbox.SandboxState };
   checkpoint: { command: checkpoints.CheckpointCommand; state: checkpoint.CheckpointState };
   run: { command: runs.RunCommand; state: run.RunState };
+  terminal: { command: terminals.TerminalCommand; state: terminal.TerminalState };
 }
 export type AggregateName = keyof Aggregates;
 
-/** The pure functions, seen without their types: the log holds all four side by side. */
+/** The pure functions, seen without their types: the log holds all five side by side. */
 interface Decider {
   decide(state: unknown, command: unknown): AnyEvent[];
   evolve(state: unknown, event: unknown): unknown;
@@ -30,6 +33,7 @@ const DECIDERS = {
   sandbox: { decide: sandboxes.decide, evolve: sandbox.evolve },
   checkpoint: { decide: checkpoints.decide, evolve: checkpoint.evolve },
   run: { decide: runs.decide, evolve: run.evolve },
+  terminal: { decide: terminals.decideTerminal, evolve: terminal.evolveTerminal },
 } as unknown as Record<AggregateName, Decider>;
 
 export interface Recorded {

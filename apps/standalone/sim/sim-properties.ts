@@ -25,8 +25,12 @@ export function checkAlways(records: Recorded[], world: SimWorld): void {
   if (!s.state_reason.trim()) throw new SimFailure(`(f) ${s.phase.state} without a reason`);
   checkCards(s);
   checkUsageLimit(s);
+  if (s.talk && s.phase.state !== 'IDLE')
+    throw new SimFailure(`(b) ${s.talk.terminal_id} is talked in, in ${s.phase.state}`);
   for (const { event, version } of ofSession) {
     if (event.type === 'TurnRequested') checkHarness(world, event.data);
+    if (event.type === 'TurnRequested' && s.talk_unsaved)
+      throw new SimFailure(`(c) turn ${event.data.turn} before what was said is saved`);
     if (event.type === 'TurnFinished') noteLost(world, event.data);
     if (event.type === 'CheckpointRecorded') checkEpoch(world, s, event.data.checkpoint_id);
     if (event.type === 'CheckpointsDropped' && event.data.reason === 'late')
@@ -197,6 +201,8 @@ function checkRestState(s: Session): void {
   if ((state === 'IDLE' || (state === 'INTERRUPTED' && heldSandbox(s))) && !isKept(s))
     throw new SimFailure(`(a) ${state} for ever, with a sandbox that nobody needs`);
   if (s.checkpointing) throw new SimFailure(`(a) ${s.checkpointing.id} is waited for for ever`);
+  if (s.talk) throw new SimFailure(`(a) ${s.talk.terminal_id} is talked in for ever`);
+  if (s.talk_unsaved && state === 'IDLE') throw new SimFailure('(c) a talk that nobody saves');
   if (s.queue.length && state !== 'INTERRUPTED' && state !== 'FAILED')
     throw new SimFailure(`(a) messages wait in ${state}`);
 }
@@ -327,6 +333,9 @@ function checkComputers(world: SimWorld, s: Session): void {
     const isGoing = world.tasks.has(`destroy:${computer.id}`);
     if (computer.isAlive && computer.id !== held && !isGoing)
       throw new SimFailure(`${computer.id} is alive and nobody's`);
+    for (const [id, talked] of computer.talks)
+      if (talked.isRunning && computer.isAlive && !isGoing)
+        throw new SimFailure(`(b) the agent in ${id} is at work, and nobody told it to stop`);
     for (const [id, p] of computer.processes)
       if (p.isRunning && computer.isAlive && !isGoing && !isWaitingUp(s)) {
         const run = world.log.state('run', id);

@@ -215,6 +215,9 @@ function startProcess(world: SimWorld, computer: Computer, { request }: Run): bo
     for (const [id, p] of other.processes)
       if (other !== computer && p.isRunning && isOpenTurn(world, p.turn))
         throw new SimFailure(`(b) ${runId} started while ${id} was at work in ${other.id}`);
+  for (const [id, talked] of computer.talks)
+    if (talked.isRunning)
+      throw new SimFailure(`(b) ${runId} started while somebody talks in ${id}`);
   const starts = (world.starts.get(runId) ?? 0) + 1;
   world.starts.set(runId, starts);
   if (starts > 1) throw new SimFailure(`(b) ${runId} started twice`);

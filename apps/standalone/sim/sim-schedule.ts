@@ -158,7 +158,7 @@ const finiteTasks = (world: SimWorld): number[] =>
 function isAtRest(world: SimWorld): boolean {
   if (finiteTasks(world).length) return false;
   const s = world.session();
-  if (s.checkpointing || s.limited) return false;
+  if (s.checkpointing || s.limited || s.talk) return false;
   if (isWaitingUp(s)) return true;
   return ['IDLE', 'INTERRUPTED', 'SUSPENDED', 'FAILED', 'ARCHIVED', 'DELETED'].includes(
     s.phase.state,

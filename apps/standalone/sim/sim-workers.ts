@@ -7,6 +7,7 @@ import {
   type Task,
 } from './sim-world.ts';
 import { run } from './sim-run.ts';
+import { talk } from './sim-talk.ts';
 
 export type Random = () => number;
 
@@ -27,7 +28,8 @@ const place = (sandboxId: string): SandboxPlace => ({
 export function stepTask(world: SimWorld, task: Task, random: Random): void {
   const chance = (p: number): boolean => random() < p * world.faults;
   if (task.kind !== 'notice' && task.kind !== 'nudge' && task.kind !== 'drop') {
-    if (chance(0.02)) return void (task.wakeMs = Infinity);
+    // A talk has no deadline, and no need of one: whoever comes back takes its lease.
+    if (task.kind !== 'talk' && chance(0.02)) return void (task.wakeMs = Infinity);
     if (chance(0.06))
       return void (task.wakeMs = world.nowMs + random() * SLOW_MINUTES_MAX * MINUTE_MS);
     if (chance(0.03)) task.step = task.read = 0;
@@ -45,6 +47,7 @@ const WORKERS: Record<Task['kind'], Worker> = {
   capture,
   restore,
   run,
+  talk,
   drop(world, task) {
     world.contents.delete(task.id);
     return true;
@@ -58,10 +61,10 @@ const WORKERS: Record<Task['kind'], Worker> = {
     });
     return true;
   },
-  /** The word reaches the run: one that waits or hangs looks at its log, or is killed. */
+  /** The word reaches the run or the talk: one that waits or hangs looks at its log, or is killed. */
   nudge(world, task) {
-    const run = world.tasks.get(`run:${task.id}`);
-    if (run) run.wakeMs = world.nowMs;
+    const work = world.tasks.get(`run:${task.id}`) ?? world.tasks.get(`talk:${task.id}`);
+    if (work) work.wakeMs = world.nowMs;
     return true;
   },
 };
@@ -88,6 +91,7 @@ function provision(world: SimWorld, task: Task, chance: (p: number) => boolean):
       made: new Set(),
       stray: new Set(),
       processes: new Map(),
+      talks: new Map(),
     });
   if (task.step === 1 && chance(0.3)) return false;
   const expires_at = new Date(world.nowMs + SANDBOX_TTL_MINUTES * MINUTE_MS).toISOString();
@@ -99,6 +103,7 @@ function provision(world: SimWorld, task: Task, chance: (p: number) => boolean):
 export function stopComputer(computer: Computer): void {
   computer.isAlive = false;
   for (const process of computer.processes.values()) process.isRunning = false;
+  for (const talked of computer.talks.values()) talked.isRunning = false;
 }
 
 /** [X3]: what is in the tree of a live session is in a complete checkpoint, or a person gave it up. */

@@ -2,6 +2,7 @@ import type { AnyEvent } from '@hangar/contracts';
 import { checkpointPolicy } from '../../../libs/checkpoints/src/checkpoint.policy.ts';
 import type { RunCommand } from '../../../libs/runs/src/run.decider.ts';
 import { runPolicy } from '../../../libs/runs/src/run.policy.ts';
+import { terminalPolicy } from '../../../libs/runs/src/terminal.policy.ts';
 import { sandboxPolicy } from '../../../libs/sandboxes/src/sandbox.policy.ts';
 import { sessionPolicy } from '../../../libs/sessions/src/session.policy.ts';
 import type { Session } from '../../../libs/sessions/src/session.ts';
@@ -22,6 +23,8 @@ export interface Computer {
   stray: Set<number>;
   /** By run. */
   processes: Map<string, Process>;
+  /** Agents that a person talks with, by terminal: whether each is still at work. */
+  talks: Map<string, { isRunning: boolean }>;
 }
 
 /** What an agent printed, as the command that puts it on record. */
@@ -51,7 +54,16 @@ export interface Content {
 /** A piece of outside work: durable, done at least once, step by step. */
 export interface Task {
   key: string;
-  kind: 'provision' | 'destroy' | 'capture' | 'restore' | 'drop' | 'run' | 'notice' | 'nudge';
+  kind:
+    | 'provision'
+    | 'destroy'
+    | 'capture'
+    | 'restore'
+    | 'drop'
+    | 'run'
+    | 'talk'
+    | 'notice'
+    | 'nudge';
   id: string;
   epoch: number;
   step: number;
@@ -148,6 +160,10 @@ export class SimWorld {
         return this.add('drop', event.data.checkpoint_id, 0);
       case 'RunRequested':
         return this.add('run', event.data.run_id, event.data.epoch);
+      case 'TerminalRequested':
+        return this.add('talk', event.data.terminal_id, event.data.epoch);
+      case 'TerminalEndRequested':
+        return this.add('nudge', event.data.terminal_id, 0);
       case 'RunCancelRequested':
       case 'RunSteerRequested':
       case 'RunWithdrawRequested':
@@ -203,6 +219,8 @@ export class SimWorld {
         return;
       case 'runs':
         for (const s of runPolicy(event, now)) this.execute('run', s.run_id, s.command);
+        for (const s of terminalPolicy(event, now))
+          this.execute('terminal', s.terminal_id, s.command);
     }
   }
 }

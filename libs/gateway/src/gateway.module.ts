@@ -16,6 +16,7 @@ import { LimitsController } from './limits/limits.controller.ts';
 import { LimitsService } from './limits/limits.service.ts';
 import { LiveController } from './live/live.controller.ts';
 import { LiveService } from './live/live.service.ts';
+import { McpController } from './mcp/mcp.controller.ts';
 import { SecretsController } from './secrets/secrets.controller.ts';
 import { SecretsService } from './secrets/secrets.service.ts';
 import { CardsController } from './sessions/cards.controller.ts';
@@ -43,6 +44,7 @@ export const CONTROLLERS = [
   HarnessesController,
   AuditController,
   WebhooksController,
+  McpController,
 ];
 
 @Module({})

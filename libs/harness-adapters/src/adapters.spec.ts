@@ -50,6 +50,27 @@ describe('harness adapters', () => {
     },
   );
 
+  it.each(HARNESS_NAMES)(
+    '%s: talks exactly where it says so, and never with a key in a file',
+    (name) => {
+      const adapter = harnessAdapter(name);
+      expect(adapter.talk !== undefined).toBe(adapter.capabilities.talk);
+      if (!adapter.talk) return;
+      const keyCommands = { ANTHROPIC_API_KEY: 'print a', OPENAI_API_KEY: 'print o' };
+      for (const asked of [{}, keyCommands])
+        for (const asksLeave of [false, true]) {
+          const turn = recordedTurn(1, { envVars: SECRETS, keyCommands: asked, asksLeave });
+          const { argv, files, settings } = adapter.talk({ ...turn, conversationId: 'id-1' });
+          expect(JSON.stringify([argv, files, settings])).not.toContain('secret-');
+          expect(argv.join(' ')).toContain('id-1');
+          const leaves = /skip-permissions|bypass-approvals|--yolo/.test(argv.join(' '));
+          expect(leaves && asksLeave).toBe(false);
+          const paths = [...files, ...settings].map(({ path }) => path);
+          expect(paths.every((path) => !path.startsWith('/') && !path.includes('..'))).toBe(true);
+        }
+    },
+  );
+
   it('Claude Code keeps the token of a subscription in its environment: there is no other way', () => {
     const envVars = { ...SECRETS, CLAUDE_CODE_OAUTH_TOKEN: 'secret-t' };
     const keyCommands = { ANTHROPIC_API_KEY: 'print a' };

@@ -129,7 +129,8 @@ class Talk {
       await mergeSettings(io.files, ref, `${spec.home}/${path}`, values);
     // Whoever lost the lease meanwhile starts nothing: somebody else is at it.
     this.#signal.throwIfAborted();
-    const { argv, envVars } = command;
+    const { argv } = command;
+    const envVars = { COLORTERM: 'truecolor', ...command.envVars };
     const { cols, rows } = request;
     await io.terminals.open(ref, this.#id, { argv, cwd: spec.cwd, envVars, cols, rows });
   }

@@ -43,6 +43,7 @@ import {
   createSandboxes,
   sandboxesAhead,
 } from './sandbox.service.ts';
+import { createTerminalWatch } from './terminal-watch.ts';
 import { createSandboxWorker, holderOf } from './sandbox.worker.ts';
 
 export interface SandboxesOptions {
@@ -116,6 +117,7 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
       onError,
     });
     this.#mirrors = mirrors;
+    const terminals = createTerminalWatch({ driver, presence, now });
     const parts = { sandboxes, environments };
     const worker = createSandboxWorker({
       ...this.#options,
@@ -176,7 +178,10 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
         activeMax: this.#options.activeMax,
         isOwn: mirrors.isFeeding,
         // Also those that were there before this process was.
-        onFound: (ref) => credentials.serve(ref, () => holderOf(parts, ref.id)),
+        onFound: (ref) => {
+          credentials.serve(ref, () => holderOf(parts, ref.id));
+          terminals.look(ref);
+        },
         now,
         onError,
       }),

@@ -1,5 +1,5 @@
-import type { AnyEvent } from '@hangar/contracts';
-import type { SessionCommand } from './session.commands.ts';
+import type { AnyEvent, TerminalEvents } from '@hangar/contracts';
+import type { SessionCommand, SessionCommands } from './session.commands.ts';
 
 /** What other aggregates told, as commands on the session they belong to. */
 export interface PolicyStep {
@@ -78,11 +78,8 @@ function translate(event: AnyEvent, now: string): SessionCommand | null {
         data: { run_id, turn, reason, sandbox_gone, is_silent: false },
       };
     }
-    case 'TerminalEnded': {
-      const { terminal_id, reason, exit_code } = event.data;
-      const code = exit_code === undefined ? {} : { exit_code };
-      return { type: 'FinishTalk', now, data: { terminal_id, reason, ...code } };
-    }
+    case 'TerminalEnded':
+      return { type: 'FinishTalk', now, data: endOf(event.data) };
     case 'CheckpointTaken': {
       const { session_id: _session, ...data } = event.data;
       return { type: 'RecordCheckpoint', now, data };
@@ -107,3 +104,13 @@ function translate(event: AnyEvent, now: string): SessionCommand | null {
       return null;
   }
 }
+
+const endOf = ({
+  terminal_id,
+  reason,
+  exit_code,
+}: TerminalEvents['TerminalEnded']): SessionCommands['FinishTalk'] => ({
+  terminal_id,
+  reason,
+  ...(exit_code === undefined ? {} : { exit_code }),
+});

@@ -143,15 +143,17 @@ describe('talking with the agent itself [X8]', () => {
     ],
     ['twice at once', 'talked with already', talking],
   ])('is refused %s', (_when, text, past) => {
-    given(decider, ...told(...past))
+    const refused = given(decider, ...told(...past))
       .when(talk('req-2'))
       .thenRefuses('conflict', text);
+    expect(refused.hint).not.toBe('');
   });
 
   it('is refused where the harness cannot', () => {
-    given(decider, ...story('IDLE, saved'))
+    const refused = given(decider, ...story('IDLE, saved'))
       .when(command('StartTalk', { request_id: 'r', cols: 80, rows: 24, talks: false }))
       .thenRefuses('conflict', 'cannot be talked with');
+    expect(refused.hint).toContain('message');
   });
 
   it('each has a terminal of its own; asked for twice, it is the same', () => {

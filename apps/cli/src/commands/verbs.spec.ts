@@ -62,7 +62,7 @@ describe('the routes of the server', () => {
     ],
     ['GET /health/live', 'for the supervisor of the process; doctor asks for ready'],
   ]);
-  /** The REST surface (SPEC U1), with the names that its OpenAPI document gives the parameters. */
+  /** The surface of the server [U1] [U4], with the names that its OpenAPI document gives the parameters. */
   const ROUTES = [
     'POST /api/sessions',
     'GET /api/sessions',
@@ -89,6 +89,10 @@ describe('the routes of the server', () => {
     'GET /api/sessions/{ref}/checkpoints/{id}/export',
     'GET /api/sessions/{ref}/changes',
     'POST /api/sessions/{ref}/exec',
+    'POST /api/sessions/{ref}/terminals',
+    'GET /api/sessions/{ref}/terminals',
+    'DELETE /api/sessions/{ref}/terminals/{id}',
+    'GET /api/sessions/{ref}/terminals/{id}/attach',
     'GET /api/sessions/{ref}/events',
     'GET /api/events',
     'POST /api/environments',
@@ -114,6 +118,7 @@ describe('the routes of the server', () => {
     'GET /api/audit',
     'GET /api/audit/verify',
     'GET /api/audit/replay',
+    'POST /mcp',
     'GET /api/openapi.json',
     'GET /health/live',
     'GET /health/ready',
@@ -143,6 +148,12 @@ describe('the routes of the server', () => {
     expect(notAsked.map(({ path }) => path.join(' '))).toEqual([]);
   });
 
-  /** These have specs of their own: they touch files or the machine. */
-  const NOT_IN_CASES = new Set(['checkpoint export', 'doctor', 'completion']);
+  /** These have specs of their own: they touch files, the machine, the keyboard or stdin. */
+  const NOT_IN_CASES = new Set([
+    'checkpoint export',
+    'mcp',
+    'doctor',
+    'completion',
+    'session attach',
+  ]);
 });

@@ -3,8 +3,47 @@ import type { VerbCase } from './verb-cases.ts';
 
 const S = '/api/sessions/csv-fix';
 
+const shell = {
+  id: 'trm-1a2b3c4d',
+  kind: 'shell',
+  state: 'running',
+  exit_code: null,
+  created_at: '2026-10-12T08:20:00.000Z',
+  cols: 120,
+  rows: 40,
+  viewers: 1,
+  printed: 4242,
+};
+const terminals = [
+  { ...shell, id: 'trm-0000000a', state: 'ended', exit_code: 130, viewers: 0 },
+  shell,
+  { ...shell, id: 'trm-1a2b3c4d-1', kind: 'agent', state: 'starting', viewers: 0, printed: 0 },
+];
+
 /** What people do while an agent works. */
 export const LIVE_CASES: VerbCase[] = [
+  {
+    name: 'session-terminals',
+    argv: ['session', 'terminals', 'csv-fix'],
+    routes: { [`GET ${S}/terminals`]: { items: [...terminals] } },
+  },
+  {
+    name: 'session-terminals-close',
+    argv: ['session', 'terminals', 'csv-fix', '--close', 'trm-1a2b3c4d'],
+    routes: {
+      [`DELETE ${S}/terminals/trm-1a2b3c4d`]: (response) => void response.writeHead(204).end(),
+      [`GET ${S}/terminals`]: { items: [] },
+    },
+  },
+  {
+    name: 'session-get-talk',
+    argv: ['session', 'get', 'csv-fix'],
+    routes: {
+      [`GET ${S}`]: session({
+        talk: { terminal_id: 'trm-1a2b3c4d-1', since: '2026-10-12T08:20:00.000Z' },
+      }),
+    },
+  },
   {
     name: 'session-take-back-asked',
     argv: ['session', 'take-back', 'csv-fix', 'msg-00000002'],

@@ -51,6 +51,7 @@ const BASE = {
   conversation: 'native',
   idle_minutes: 30,
   forked_from: null,
+  talk: null,
   created_at: '2026-10-12T07:59:00Z',
   last_active_at: '2026-10-12T08:10:00Z',
   updated_at: '2026-10-12T08:10:00Z',

@@ -6,6 +6,7 @@ import {
   type LimitsQuery,
   type Recipe,
 } from '@hangar/contracts';
+import { SCROLLBACK_BYTES_MAX, TERMINALS_MAX, VIEWERS_MAX } from '@hangar/sandbox-drivers';
 import type { Caller } from '../auth/caller.ts';
 import type { EnvironmentReader } from '../environments/environment.reader.ts';
 import { allowedHarnesses, named } from '../sessions/new-session.ts';
@@ -173,6 +174,9 @@ function builtIn(): Limit[] {
     of('exec_seconds', contract.EXEC_SECONDS_MAX, 'seconds', 'The longest exec.'),
     of('exec_output_bytes', contract.EXEC_OUTPUT_BYTES_MAX, 'bytes', 'Each of stdout and stderr.'),
     of('exec_stdin_bytes', contract.EXEC_STDIN_BYTES_MAX, 'bytes', 'Input of an exec.'),
+    of('terminals', TERMINALS_MAX, 'terminals', 'Of one sandbox; ended ones make room.'),
+    of('terminal_viewers', VIEWERS_MAX, 'viewers', 'Attached to one terminal.'),
+    of('terminal_scrollback_bytes', SCROLLBACK_BYTES_MAX, 'bytes', 'Kept of what one printed.'),
     of('webhooks', contract.WEBHOOKS_PER_OWNER_MAX, 'webhooks', 'Of one owner.'),
     of('webhook_waiting', contract.WEBHOOK_WAITING_MAX, 'deliveries', 'Waiting for one webhook.'),
     of('webhook_delivery_days', contract.WEBHOOK_DELIVERY_DAYS, 'days', 'Deliveries are kept.'),

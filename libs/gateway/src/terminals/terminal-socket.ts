@@ -33,7 +33,7 @@ export async function serveTerminal(
   try {
     await joined.run();
   } finally {
-    joined.end();
+    await joined.end();
     await view.detach();
   }
 }
@@ -45,6 +45,7 @@ class JoinedViewer {
   readonly #heartbeat: NodeJS.Timeout;
   /** Why it ends before the terminal does. */
   readonly #failed = Promise.withResolvers<never>();
+  readonly #left = Promise.withResolvers<void>();
   #acked: number;
   #sent: number;
   #wake: (() => void) | undefined;
@@ -63,7 +64,11 @@ class JoinedViewer {
     socket.on('pong', () => {
       this.#isAlive = true;
     });
-    socket.once('close', () => this.#wake?.());
+    socket.once('close', () => {
+      this.#left.resolve();
+      this.#wake?.();
+    });
+    if (!this.#isOpen) this.#left.resolve();
     this.#heartbeat = setInterval(() => this.#beat(), options.heartbeatMs ?? HEARTBEAT_MS);
     socket.resume();
   }
@@ -72,11 +77,13 @@ class JoinedViewer {
     const { offset, cols, rows } = this.#view;
     this.#tell({ type: 'attached', offset, lost: offset > this.#options.from, cols, rows });
     this.#view.onResize((size) => this.#tell({ type: 'resized', ...size }));
-    await Promise.race([this.#show(), this.#failed.promise]);
+    await Promise.race([this.#show(), this.#failed.promise, this.#left.promise]);
   }
 
-  end(): void {
+  /** What was typed before it left goes to the terminal. */
+  async end(): Promise<void> {
     clearInterval(this.#heartbeat);
+    await this.#handled;
   }
 
   get #isOpen(): boolean {

@@ -47,8 +47,6 @@ export function serveTerminals(
     handleProtocols: (offered) => (offered.has(TERMINAL_PROTOCOL) ? TERMINAL_PROTOCOL : false),
   });
   const serve = async (socket: WebSocket, request: IncomingMessage): Promise<void> => {
-    const gone = new AbortController();
-    socket.once('close', () => gone.abort());
     socket.on('error', () => undefined);
     // What comes before its terminal is there waits in the connection.
     socket.pause();
@@ -57,7 +55,7 @@ export function serveTerminals(
       const isAllowed = async (): Promise<Principal> => requireAccess(token, parts.tokens);
       const { owner } = await isAllowed();
       const { ref, id, query } = askedOf(request);
-      const view = await parts.terminals.attach(owner, ref, id, query, gone.signal);
+      const view = await parts.terminals.attach(owner, ref, id, query);
       const { heartbeatMs } = parts;
       const from = query.from ?? 0;
       await serveTerminal(socket, view, { from, isAllowed, ...(heartbeatMs && { heartbeatMs }) });

@@ -65,7 +65,8 @@ export class TerminalsService {
       if (body.kind === 'agent') return this.#talk(caller, session, seed, body);
       const { ref: sandbox, cwd } = requireSandbox(session);
       const id = deriveId('trm', seed);
-      await sandboxIo.terminals.open(sandbox, id, { argv: SHELL, cwd, cols, rows });
+      const envVars = { COLORTERM: 'truecolor' };
+      await sandboxIo.terminals.open(sandbox, id, { argv: SHELL, cwd, envVars, cols, rows });
       const terminals = await sandboxIo.terminals.list(sandbox);
       const opened = terminals.find((each) => each.id === id);
       if (opened) return documentOf(opened);
@@ -115,14 +116,13 @@ export class TerminalsService {
     ref: string,
     id: string,
     query: AttachTerminalQuery,
-    signal: AbortSignal,
   ): Promise<TerminalView> {
     const session = await this.#parts.reader.find(owner, ref);
     const { ref: sandbox } = requireSandbox(session);
     const { from = 0, cols = SIZE_DEFAULT.cols, rows = SIZE_DEFAULT.rows } = query;
     const view = { from, size: { cols, rows } };
     try {
-      return await this.#parts.sandboxIo.terminals.attach(sandbox, id, view, signal);
+      return await this.#parts.sandboxIo.terminals.attach(sandbox, id, view);
     } catch (error) {
       if (HangarError.from(error).code !== 'not_found') throw error;
       const { talk, state_reason, name } = await this.#parts.reader.find(owner, ref);

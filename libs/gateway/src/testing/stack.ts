@@ -11,7 +11,8 @@ import {
   type Json,
   type LogConnection,
 } from '@hangar/messaging';
-import type { ExecRequest, ExecStream } from '@hangar/sandbox-drivers';
+import type { ExecRequest, ExecStream, SandboxTerminals } from '@hangar/sandbox-drivers';
+import { createFakeDriver, type FakeTerminal } from '@hangar/sandbox-drivers/fake';
 import { Vault, type Service } from '@hangar/service-kit';
 import { SessionsModule } from '@hangar/sessions';
 import { startTestStack, type TestStack } from '@hangar/testing';
@@ -36,7 +37,7 @@ export const TEST_SETTINGS: GatewaySettings = {
     name,
     version: name === 'fake' ? null : '1.0.0',
     // One of each kind: what waits for its turn, and what joins the one that runs [M3].
-    capabilities: { steer: name !== 'pi', approvals: name !== 'pi' },
+    capabilities: { steer: name !== 'pi', approvals: name !== 'pi', talk: name !== 'pi' },
   })),
 };
 
@@ -47,6 +48,8 @@ export class GatewayStack {
   readonly spokes: Spokes;
   readonly errors: unknown[] = [];
   exec: (request: ExecRequest) => ExecStream = () => execStream({});
+  /** Terminals of whatever sandbox is asked: those of one fake. */
+  readonly terminals = fakeTerminals();
   export: CheckpointExport = () => Promise.resolve(Readable.from(['tar bytes']));
   #gateway: Service | undefined;
   #options: Partial<GatewayOptions> = {};
@@ -89,7 +92,10 @@ export class GatewayStack {
       port: 0,
       vault: new Vault([Buffer.alloc(32, 7)]),
       bootstrapToken: ADMIN_TOKEN,
-      sandboxIo: { exec: (_ref, request) => Promise.resolve(this.exec(request)) },
+      sandboxIo: {
+        exec: (_ref, request) => Promise.resolve(this.exec(request)),
+        terminals: this.terminals.io,
+      },
       checkpointExport: (session, checkpoint) => this.export(session, checkpoint),
       settings: TEST_SETTINGS,
       logLevel: 'silent',
@@ -197,6 +203,29 @@ function changesServer(log: LogConnection): CommandServer {
       },
     },
   });
+}
+
+/** A fake driver with one sandbox, behind every reference. */
+function fakeTerminals() {
+  const played: FakeTerminal[] = [];
+  const driver = createFakeDriver({ terminal: (terminal) => void played.push(terminal) });
+  const made = driver.create({
+    id: 'sbx-0000000f-1',
+    sessionId: 'ses-0000000f',
+    cwd: '/workspace/app',
+    envVars: {},
+    network: 'none',
+    mounts: [],
+    resources: {},
+  });
+  const { terminals } = driver;
+  const io: SandboxTerminals = {
+    open: async (_ref, id, request) => terminals.open(await made, id, request),
+    attach: async (_ref, id, view, signal) => terminals.attach(await made, id, view, signal),
+    list: async () => terminals.list(await made),
+    close: async (_ref, id) => terminals.close(await made, id),
+  };
+  return { io, played, vanish: async () => driver.vanish((await made).id) };
 }
 
 export const execStream = (answer: {

@@ -110,8 +110,12 @@ class Talk {
 
   /** Typed as people do: the words, then the key that sends them, once more when it was not heard. */
   async say(words: string, isHeard: () => Promise<boolean>): Promise<void> {
-    this.#pty.write(words);
-    await this.isQuiet();
+    // An interface that is not ready yet takes keys, and forgets them.
+    do {
+      this.#screen = '';
+      this.#pty.write(words);
+      await this.isQuiet();
+    } while (!this.#screen.includes(words.split(' ').at(-1) ?? ''));
     let pressedAt = 0;
     await this.until(`it has heard ${words}`, async () => {
       if (await isHeard()) return true;
@@ -133,7 +137,6 @@ class Talk {
     while (!(await holds())) {
       if (Date.now() > deadline || this.hasEnded) {
         const shown = JSON.stringify(this.#screen.slice(-SHOWN_CHARACTERS_MAX));
-        if (process.env.TALK_DEBUG) await writeFile(process.env.TALK_DEBUG, this.#screen);
         throw new Error(`never: ${what}; exit ${this.#exit}; ${shown}`);
       }
       await new Promise((resolve) => setTimeout(resolve, LOOK_MILLISECONDS));

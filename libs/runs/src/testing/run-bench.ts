@@ -144,7 +144,7 @@ export async function createRunBench(options: BenchOptions = {}): Promise<RunBen
   };
 }
 
-async function createSandbox(driver: FakeDriver): Promise<SandboxPlace> {
+export async function createSandbox(driver: FakeDriver): Promise<SandboxPlace> {
   const ref = await driver.create({
     id: SANDBOX,
     sessionId: 'ses-1a2b3c4d',
@@ -184,7 +184,7 @@ const requestAt = (place: SandboxPlace): RunRequest => ({
 
 type Listener = (error: null, message: { respond(): void }) => void;
 
-function fakeBus(): { nats: NatsConnection; tell(): void; request(): Promise<void> } {
+export function fakeBus(): { nats: NatsConnection; tell(): void; request(): Promise<void> } {
   const listeners = new Map<Listener, string>();
   const nats = {
     subscribe: (subject: string, { callback }: { callback: Listener }) => {

@@ -1,3 +1,4 @@
+export { FakeTerminal } from './fake-terminal.ts';
 export {
   createFakeDriver,
   type FakeDriver,

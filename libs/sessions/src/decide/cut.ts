@@ -134,3 +134,25 @@ export const interruptLost =
       (after) => interrupted(turn, whyCut(after, turn), true, now)(after),
     );
   };
+
+/** Of the agent that a person talks with, once. */
+export const askToEnd =
+  (reason: string): Step =>
+  (s) =>
+    s.talk && !s.talk.ending
+      ? [
+          {
+            type: 'TalkEndRequested',
+            data: { session_id: s.id, terminal_id: s.talk.terminal_id, reason },
+          },
+        ]
+      : [];
+
+/** The talk's sandbox is gone, or nobody waits for its terminal any more. */
+export const cutTalk =
+  (reason: string, now: string): Step =>
+  (s) => {
+    if (!s.talk) return [];
+    const { terminal_id } = s.talk;
+    return [{ type: 'TalkEnded', data: { terminal_id, reason, ended_at: now } }];
+  };

@@ -1,9 +1,8 @@
 import { HangarError, type SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
 import type { Session } from '../session.ts';
-import { ended } from './lifecycle.ts';
+import { ended, refuseWhileTalking } from './lifecycle.ts';
 import { always, forHarness, inOrder, suspend, type Step } from './steps.ts';
-import { refuseWhileTalking } from './talk.ts';
 import { endLimit } from './usage-limit.ts';
 
 /**

@@ -2,8 +2,7 @@ import { HangarError, type SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
 import { evolve } from '../session.evolve.ts';
 import { heldSandbox, type Phase, type Session, type SessionState } from '../session.ts';
-import { cancelTurn, cutTurn, missPending } from './cut.ts';
-import { askToEnd, cutTalk, refuseWhileTalking } from './talk.ts';
+import { askToEnd, cancelTurn, cutTalk, cutTurn, missPending } from './cut.ts';
 import { always, inOrder, release, requestSandbox, resume, type Step } from './steps.ts';
 
 export function createSession(
@@ -98,6 +97,16 @@ export function stillActive(phase: Extract<Phase, { state: 'ACTIVE' }>, verb: st
     : new HangarError('conflict', `turn ${phase.turn} is at work; it goes on undisturbed`, {
         hint: `interrupt it first, then ${verb}`,
       });
+}
+
+/** The agent is at work in a terminal; it goes on undisturbed. */
+export function refuseWhileTalking(s: Session, verb: string): void {
+  if (!s.talk) return;
+  throw new HangarError(
+    'conflict',
+    `somebody talks with the agent in terminal ${s.talk.terminal_id}`,
+    { hint: `end that first (hangar session terminals --close), then ${verb}` },
+  );
 }
 
 function refuseWhileBusy(s: Session, verb: string): void {

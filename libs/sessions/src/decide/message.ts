@@ -1,9 +1,8 @@
 import { HangarError, MESSAGES_QUEUED_MAX, type SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
 import { inFlightMessage, turnOf, type Session } from '../session.ts';
-import { cancelTurn } from './cut.ts';
+import { askToEnd, cancelTurn } from './cut.ts';
 import { ended } from './lifecycle.ts';
-import { askToEnd } from './talk.ts';
 import { dropLimited, endLimit, queueAgain } from './usage-limit.ts';
 import { always, clearCards, inOrder, resume, turnOrIdle, type Step } from './steps.ts';
 

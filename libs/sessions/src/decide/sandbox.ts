@@ -1,8 +1,7 @@
 import type { SessionEvent } from '@hangar/contracts';
 import type { CommandOf } from '../session.commands.ts';
 import { heldSandbox, turnOf, type SandboxHold, type Session } from '../session.ts';
-import { interruptLost, letGoOfLost, missPending } from './cut.ts';
-import { cutTalk } from './talk.ts';
+import { cutTalk, interruptLost, letGoOfLost, missPending } from './cut.ts';
 import { restoreOrStart } from './restore.ts';
 import {
   always,

@@ -81,7 +81,7 @@ export const turnOrIdle =
       return inOrder(s, closeDeferred(message, now), (after) => [
         requestTurn(after, message, now, answeredBy(s, message)),
       ]);
-    const isWanted = message && !s.checkpointing && !s.limited && !isLimited(s);
+    const isWanted = message && !s.checkpointing && !s.limited && !s.talk && !isLimited(s);
     if (isWanted && !hasItsHarness(s)) return suspend(s, forHarness(s.harness), now);
     return [{ type: 'SessionIdled', data: { since: now, reason: `${reason}${whatWaits(s)}` } }];
   };

@@ -3,10 +3,9 @@ import type { CommandOf } from '../session.commands.ts';
 import { heldSandbox, partNumber, type Session } from '../session.ts';
 import { mayDefer, mayIdle, restsSince, waitsOnPerson, wantsInterval } from '../session.timers.ts';
 import { deferTurn } from './ask.ts';
-import { ended, stillActive } from './lifecycle.ts';
+import { ended, refuseWhileTalking, stillActive } from './lifecycle.ts';
 import { suspended } from './sandbox.ts';
 import { checkpointDue, isLimited, keepSandbox, release, suspend } from './steps.ts';
-import { refuseWhileTalking } from './talk.ts';
 import { counted } from '../counted.ts';
 
 export function suspendSession(

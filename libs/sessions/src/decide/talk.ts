@@ -2,7 +2,8 @@ import { HangarError, sessionPartId, type SessionEvent } from '@hangar/contracts
 import type { CommandOf } from '../session.commands.ts';
 import { heldSandbox, isAsk, type Session } from '../session.ts';
 import { ended } from './lifecycle.ts';
-import { always, checkpointDue, inOrder, type Step } from './steps.ts';
+import { askToEnd } from './cut.ts';
+import { always, checkpointDue, inOrder } from './steps.ts';
 
 /**
  * A person talks with the agent itself [X8]: the one harness process that works on the session is
@@ -80,41 +81,12 @@ export function endTalk(s: Session, { data }: CommandOf<'EndTalk'>): SessionEven
   return askToEnd('ended by a person')(s);
 }
 
-export const askToEnd =
-  (reason: string): Step =>
-  (s) =>
-    s.talk && !s.talk.ending
-      ? [
-          {
-            type: 'TalkEndRequested',
-            data: { session_id: s.id, terminal_id: s.talk.terminal_id, reason },
-          },
-        ]
-      : [];
-
 /** What was said is saved before anything else happens [C2]. */
 export function finishTalk(s: Session, { data, now }: CommandOf<'FinishTalk'>): SessionEvent[] {
   if (s.talk?.terminal_id !== data.terminal_id) return [];
-  return inOrder(s, always(talkEnded(data, now)), checkpointDue('talk', now));
-}
-
-const talkEnded = (
-  data: { terminal_id: string; reason: string; exit_code?: number },
-  now: string,
-): SessionEvent => ({ type: 'TalkEnded', data: { ...data, ended_at: now } });
-
-/** Its sandbox is gone, or nobody waits for it any more. */
-export const cutTalk =
-  (reason: string, now: string): Step =>
-  (s) =>
-    s.talk ? [talkEnded({ terminal_id: s.talk.terminal_id, reason }, now)] : [];
-
-/** The agent is at work in a terminal; it goes on undisturbed. */
-export function refuseWhileTalking(s: Session, verb: string): void {
-  if (!s.talk) return;
-  throw new HangarError(
-    'conflict',
-    `somebody talks with the agent in terminal ${s.talk.terminal_id}`,
-    { hint: `end that first (hangar session terminals --close), then ${verb}` },
+  return inOrder(
+    s,
+    always({ type: 'TalkEnded', data: { ...data, ended_at: now } }),
+    checkpointDue('talk', now),
   );
 }

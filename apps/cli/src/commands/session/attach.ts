@@ -20,7 +20,7 @@ const SCREEN_RESET =
 
 export const attachCommand = defineCommand({
   path: ['session', 'attach'],
-  summary: 'Open a shell in the sandbox of a session, or talk with its agent',
+  summary: 'Open a shell in the sandbox, or talk with the agent itself',
   description:
     'Goes on in the newest shell that nobody looks at, else in a new one. Ctrl-\\ leaves it; it ' +
     'goes on in the sandbox, also when the line breaks, and shows what it printed meanwhile. ' +

@@ -36,6 +36,7 @@ function showSession(output: Output, s: SessionDocument, now: Date): void {
     ['state', s.state],
     ['reason', s.state_reason || null],
     ['phase', s.start_phase],
+    ['talk', s.talk && `in ${s.talk.terminal_id}, since ${time(s.talk.since)}: messages wait`],
     ['environment', s.environment],
     ['harness', s.model === null ? s.harness : `${s.harness} (${s.model})`],
     ['repo', s.repo],

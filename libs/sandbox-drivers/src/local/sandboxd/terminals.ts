@@ -75,7 +75,8 @@ export class Terminals {
   private async makeRoom(): Promise<void> {
     if (this.terminals.size < TERMINALS_MAX) return;
     // A copy: the one that is about to start is not waited for.
-    for (const [id, starting] of [...this.terminals]) {
+    const all = [...this.terminals];
+    for (const [id, starting] of all) {
       const terminal = await starting.catch(() => null);
       if (!terminal?.end) continue;
       this.terminals.delete(id);
