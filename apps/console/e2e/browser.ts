@@ -1,7 +1,11 @@
+import { existsSync } from 'node:fs';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 
 /** Debian's; another one by its path. */
 const CHROMIUM = process.env['HANGAR_CHROMIUM'] ?? '/usr/bin/chromium';
+
+export const hasBrowser = existsSync(CHROMIUM);
+if (!hasBrowser) console.warn(`the console is not tested: there is no ${CHROMIUM}`);
 
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 360, height: 740 };

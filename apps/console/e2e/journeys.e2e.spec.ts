@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import type { HangarClient } from '@hangar/client';
-import { System } from '../../standalone/e2e/system.ts';
+import { SHAPE, System } from '../../standalone/e2e/system.ts';
 import {
   MODEL,
   openWorkplace,
@@ -15,7 +15,7 @@ import {
   WORK,
   type Workplace,
 } from '../../standalone/e2e/workplace.ts';
-import { DESKTOP, openBrowser, openPage, PHONE, type Opened } from './browser.ts';
+import { DESKTOP, hasBrowser, openBrowser, openPage, PHONE, type Opened } from './browser.ts';
 
 jest.setTimeout(TEST_MS_MAX);
 
@@ -31,7 +31,9 @@ interface Violation {
   nodes: { html: string }[];
 }
 
-describe('a person works in the console [U5]', () => {
+const describeIn = hasBrowser ? describe : describe.skip;
+
+describeIn(`a person works in the console (${SHAPE}) [U5]`, () => {
   let work: Workplace;
   let system: System;
   let browser: Browser;
@@ -40,7 +42,7 @@ describe('a person works in the console [U5]', () => {
   beforeAll(async () => {
     work = await openWorkplace();
     [system, browser] = await Promise.all([
-      System.start({ shape: 'standalone', envVars: { HANGAR_MAX_ACTIVE_SESSIONS: '64' } }),
+      System.start({ envVars: { HANGAR_MAX_ACTIVE_SESSIONS: '64' } }),
       openBrowser(),
     ]);
     client = system.client();
@@ -245,6 +247,7 @@ describe('a person works in the console [U5]', () => {
     await create('restart');
     const { page, context } = await open('/sessions/restart');
     await page.getByText('Live', { exact: true }).waitFor();
+    await page.evaluate('globalThis.wasHere = true');
     await system.kill();
     await page.getByText('Out of date').waitFor();
     await system.up();
@@ -255,6 +258,8 @@ describe('a person works in the console [U5]', () => {
     );
     await turn(page, 1).getByText('after the restart', { exact: true }).waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
+    // It is the page that was there before: nothing was loaded anew.
+    expect(await page.evaluate<boolean>('globalThis.wasHere === true')).toBe(true);
     await context.close();
   });
 

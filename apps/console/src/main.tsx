@@ -4,6 +4,9 @@ import './app/base.css';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app/app.tsx';
+import { reloadForNewBuild } from './app/new-build.ts';
+
+reloadForNewBuild();
 
 const root = document.getElementById('root');
 if (root) {

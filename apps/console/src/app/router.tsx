@@ -6,6 +6,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { ConversationTab } from '../features/session/conversation/conversation-tab.tsx';
+import { Failed } from '../components/page-states.tsx';
 import { DetailsTab } from '../features/session/details-tab.tsx';
 import { SessionPage } from '../features/session/session-page.tsx';
 import { SessionsPage } from '../features/sessions/sessions-page.tsx';
@@ -150,6 +151,7 @@ const routeTree = root.addChildren([
 ]);
 
 export const router = createRouter({
+  defaultErrorComponent: ({ error, reset }) => <Failed error={error} onAgain={reset} />,
   routeTree,
   defaultPreload: 'intent',
   scrollRestoration: true,

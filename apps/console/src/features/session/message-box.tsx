@@ -30,7 +30,13 @@ export function MessageBox() {
     if (!canSend || isActing) return;
     const body = {
       ...(hasText && { message: text }),
-      comments: comments.map(({ id: _, ...comment }) => comment),
+      comments: comments.map(({ path, line, side, code, text: said }) => ({
+        path,
+        line,
+        side,
+        code,
+        text: said,
+      })),
       mode,
     };
     if (await tryTo(() => client.sessions.send(session.id, body))) clear();

@@ -3,6 +3,7 @@ import { Group, Select, Stack, TextInput, Title } from '@mantine/core';
 import { Icon } from '../../components/icons.tsx';
 import { Empty, Failed, Loading } from '../../components/page-states.tsx';
 import { useMay } from '../../lib/client.tsx';
+import { useEnvironments } from '../../lib/environments-query.ts';
 import { usePageTitle } from '../../lib/page-title.ts';
 import { STATES } from '../../lib/session-words.ts';
 import { useSessions, type ListFilter } from './sessions-query.ts';
@@ -15,8 +16,13 @@ export function SessionsPage() {
   usePageTitle('Sessions');
   const [words, setWords] = useState('');
   const [state, setState] = useState<ListFilter['state'] | null>(null);
+  const [environment, setEnvironment] = useState<string | null>(null);
   const q = useDeferredValue(words.trim());
-  const filter = { ...(q && { q }), ...(state && { state }) };
+  const filter = {
+    ...(q && { q }),
+    ...(state && { state }),
+    ...(environment && { environment }),
+  };
   const list = useSessions(filter);
   const rows = list.data?.pages.flatMap(({ items }) => items) ?? [];
   return (
@@ -47,11 +53,12 @@ export function SessionsPage() {
           clearable
           w={150}
         />
+        <EnvironmentFilter value={environment} onChange={setEnvironment} />
       </Group>
       {list.isPending && <Loading what="sessions" rows={8} />}
       {list.isError && <Failed error={list.error} onAgain={() => void list.refetch()} />}
       {list.isSuccess && rows.length === 0 && (
-        <NoSessions isFiltered={q !== '' || state !== null} />
+        <NoSessions isFiltered={Object.keys(filter).length > 0} />
       )}
       {rows.length > 0 && (
         <SessionRows
@@ -62,6 +69,29 @@ export function SessionsPage() {
         />
       )}
     </Stack>
+  );
+}
+
+interface EnvironmentFilterProps {
+  value: string | null;
+  onChange(value: string | null): void;
+}
+
+/** Only where there is something to choose. */
+function EnvironmentFilter({ value, onChange }: EnvironmentFilterProps) {
+  const names = useEnvironments().data?.items.map(({ name }) => name) ?? [];
+  if (names.length < 2) return null;
+  return (
+    <Select
+      aria-label="Environment"
+      placeholder="All environments"
+      data={names}
+      value={value}
+      onChange={onChange}
+      clearable
+      w={170}
+      visibleFrom="sm"
+    />
   );
 }
 

@@ -3,11 +3,14 @@ import { Button, Center, Loader, Paper, PasswordInput, Stack, Text, Title } from
 import { createHangarClient, type HangarClient } from '@hangar/client';
 import { HangarError, type Who } from '@hangar/contracts';
 import { Failed } from '../../components/page-states.tsx';
+import { isAway } from '../../lib/queries.ts';
 import { forgetToken, keepToken, readToken, takeTokenOfAddress } from '../../lib/token.ts';
 
 interface SignInProps {
   onSignedIn(client: HangarClient, who: Who): void;
 }
+
+const AGAIN_MS = 2_000;
 
 const clientOf = (token: string): HangarClient =>
   createHangarClient({ url: location.origin, token });
@@ -21,17 +24,19 @@ export function SignIn({ onSignedIn }: SignInProps) {
 
   const enter = async (given: string): Promise<void> => {
     setTrying(true);
-    setError(null);
     try {
       const client = clientOf(given);
       const who = await client.server.who();
+      setError(null);
       keepToken(given);
       onSignedIn(client, who);
     } catch (failure) {
       const isRefused = HangarError.from(failure).code === 'unauthenticated';
       if (isRefused && given === readToken()) forgetToken();
       setError(failure);
-      setTrying(false);
+      // A page that is opened while the server starts again waits for it.
+      if (isAway(failure) && given === readToken()) setTimeout(() => void enter(given), AGAIN_MS);
+      else setTrying(false);
     }
   };
 

@@ -11,17 +11,14 @@ import { useOpenedSession } from '../session-context.tsx';
 import { TerminalView } from './terminal-view.tsx';
 import styles from './terminals.module.css';
 
-/** Shells in the session's sandbox, and the agent itself between turns; each goes on without us. */
-export function TerminalsTab() {
-  const session = useOpenedSession();
-  const { id, state, talk } = session;
+/** The terminals of the session's sandbox, and what can be done with them. */
+function useTerminals() {
+  const { id, state, talk } = useOpenedSession();
   const client = useClient();
   const queries = useQueryClient();
-  const mayWrite = useMay('write');
-  const { act, isActing } = useAct();
   const [chosen, setChosen] = useState<string | null>(null);
   const hasSandbox = ['IDLE', 'ACTIVE', 'INTERRUPTED'].includes(state);
-  const terminals = useQuery({
+  const list = useQuery({
     queryKey: keys.terminals(id),
     queryFn: ({ signal }) => client.terminals.list(id, { signal }),
     enabled: hasSandbox,
@@ -31,19 +28,33 @@ export function TerminalsTab() {
     // A talk begins and ends by events of the session; shells are nobody's events.
     void queries.invalidateQueries({ queryKey: keys.terminals(id) });
   }, [queries, id, talking]);
-  const items = hasSandbox ? (terminals.data?.items ?? []) : [];
-  const shown = items.find((each) => each.id === chosen) ?? items.at(-1);
+  const items = hasSandbox ? (list.data?.items ?? []) : [];
+  return {
+    list,
+    hasSandbox,
+    items,
+    shown: items.find((each) => each.id === chosen) ?? items.at(-1),
+    choose: setChosen,
+    open: async (kind: NonNullable<OpenTerminalInput['kind']>): Promise<void> => {
+      const made = await client.terminals.open(id, { kind });
+      setChosen(made.id);
+      await queries.invalidateQueries({ queryKey: keys.terminals(id) });
+    },
+    close: async (terminal: TerminalDocument): Promise<void> => {
+      await client.terminals.close(id, terminal.id);
+      await queries.invalidateQueries({ queryKey: keys.terminals(id) });
+    },
+  };
+}
 
-  const open = async (kind: NonNullable<OpenTerminalInput['kind']>): Promise<void> => {
-    const made = await client.terminals.open(id, { kind });
-    setChosen(made.id);
-    await queries.invalidateQueries({ queryKey: keys.terminals(id) });
-  };
-  const close = async (terminal: TerminalDocument): Promise<void> => {
-    await client.terminals.close(id, terminal.id);
-    await queries.invalidateQueries({ queryKey: keys.terminals(id) });
-  };
-  const blocked = talkBlockedBy(session);
+type Terminals = ReturnType<typeof useTerminals>;
+
+/** Shells in the session's sandbox, and the agent itself between turns; each goes on without us. */
+export function TerminalsTab() {
+  const { id, talk } = useOpenedSession();
+  const mayWrite = useMay('write');
+  const terminals = useTerminals();
+  const { list, hasSandbox, items, shown, choose } = terminals;
   return (
     <div className={styles.page}>
       <Group gap="xs" p="xs" justify="space-between">
@@ -54,54 +65,58 @@ export function TerminalsTab() {
               size="compact-sm"
               variant={terminal.id === shown?.id ? 'light' : 'subtle'}
               aria-pressed={terminal.id === shown?.id}
-              onClick={() => setChosen(terminal.id)}
+              onClick={() => choose(terminal.id)}
             >
               {nameOf(terminal, items)}
             </Button>
           ))}
         </Group>
-        {mayWrite && (
-          <Group gap="xs">
-            {shown && (
-              <Button variant="default" loading={isActing} onClick={() => act(() => close(shown))}>
-                End this one
-              </Button>
-            )}
-            <Button
-              variant="default"
-              disabled={!hasSandbox}
-              loading={isActing}
-              onClick={() => act(() => open('shell'))}
-            >
-              Open a shell
-            </Button>
-            <Button
-              variant="default"
-              disabled={blocked !== null}
-              title={blocked ?? undefined}
-              loading={isActing}
-              onClick={() => act(() => open('agent'))}
-            >
-              Talk to the agent here
-            </Button>
-          </Group>
-        )}
+        {mayWrite && <Verbs {...terminals} />}
       </Group>
-      {talking !== null && (
+      {talk !== null && (
         <Text size="xs" c="dimmed" px="sm" pb="xs">
           While somebody talks with the agent in a terminal, messages wait and no turn begins.
         </Text>
       )}
-      {hasSandbox && terminals.isPending && <Loading what="terminals" rows={3} />}
-      {terminals.isError && (
-        <Failed error={terminals.error} onAgain={() => void terminals.refetch()} />
-      )}
+      {hasSandbox && list.isPending && <Loading what="terminals" rows={3} />}
+      {list.isError && <Failed error={list.error} onAgain={() => void list.refetch()} />}
       {shown ? (
         <TerminalView key={shown.id} sessionId={id} terminal={shown} isReadOnly={!mayWrite} />
       ) : (
-        (!hasSandbox || terminals.isSuccess) && <NoTerminal hasSandbox={hasSandbox} />
+        (!hasSandbox || list.isSuccess) && <NoTerminal hasSandbox={hasSandbox} />
       )}
     </div>
+  );
+}
+
+function Verbs({ shown, hasSandbox, open, close }: Terminals) {
+  const { act, isActing } = useAct();
+  const blocked = talkBlockedBy(useOpenedSession());
+  return (
+    <Group gap="xs">
+      {shown && (
+        <Button variant="default" loading={isActing} onClick={() => act(() => close(shown))}>
+          End this one
+        </Button>
+      )}
+      <Button
+        variant="default"
+        disabled={!hasSandbox}
+        loading={isActing}
+        onClick={() => act(() => open('shell'))}
+      >
+        Open a shell
+      </Button>
+      <Button
+        variant="default"
+        disabled={blocked !== null}
+        title={blocked ?? undefined}
+        loading={isActing}
+        onClick={() => act(() => open('agent'))}
+      >
+        Talk to the agent here
+      </Button>
+    </Group>
   );
 }
 
