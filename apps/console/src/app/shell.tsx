@@ -38,6 +38,7 @@ const PLACES: readonly Place[] = [
 export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
+  const shown = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname });
   const waiting = useWaiting();
   useShortcuts();
   useEffect(close, [path, close]);
@@ -82,7 +83,7 @@ export function Shell() {
           />
         ))}
       </AppShell.Navbar>
-      <AppShell.Main id="content" tabIndex={-1}>
+      <AppShell.Main id="content" tabIndex={-1} data-path={shown}>
         <Outlet />
       </AppShell.Main>
     </AppShell>
