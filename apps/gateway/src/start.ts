@@ -51,6 +51,7 @@ export async function startGatewayService(config: Config, options: StartOptions)
       harnesses: HARNESS_NAMES.map((name) => ({
         name,
         version: harnessPackage(name)?.version ?? null,
+        verified: harnessPackage(name)?.verified ?? true,
         capabilities: { ...harnessAdapter(name).capabilities },
       })),
     },

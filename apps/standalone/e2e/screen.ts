@@ -1,5 +1,10 @@
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import type { AttachedTerminal, HangarClient } from '@hangar/client';
 import { until } from './workplace.ts';
+
+/** A viewer that comes back after everything was started anew, on a busy machine. */
+const SEES_MS_MAX = 150_000;
 
 export interface Screen {
   attached: AttachedTerminal;
@@ -43,9 +48,45 @@ export function openScreen(
       if (!screen.attached.write(Buffer.from(text))) throw new Error('the terminal took nothing');
     },
     sees: (text) =>
-      until(`the screen shows ${text}, but: ${all().slice(-500)}`, async () =>
-        all().includes(text),
+      until(
+        `the screen shows ${text}, but: ${all().slice(-500)}`,
+        async () => all().includes(text),
+        SEES_MS_MAX,
       ),
   };
   return screen;
+}
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+export const NODE = `${ROOT}node_modules/.bin/node`;
+export const CLI = `${ROOT}apps/cli/dist/main.js`;
+
+interface Pty {
+  onData(listener: (text: string) => void): void;
+  write(text: string): void;
+}
+
+/** A person's own terminal, in which a shell runs a line. */
+export function openTty(
+  line: string,
+  envVars: Record<string, string>,
+): { sees(text: string): Promise<void>; type(text: string): void } {
+  const { spawn } = createRequire(import.meta.url)('@lydell/node-pty') as {
+    spawn(file: string, argv: string[], options: object): Pty;
+  };
+  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...envVars };
+  const pty = spawn('sh', ['-c', line], { cols: 90, rows: 25, env });
+  let shown = '';
+  pty.onData((text) => {
+    shown += text;
+  });
+  return {
+    sees: (text) =>
+      until(
+        `the tty shows ${text}, but: ${JSON.stringify(shown.slice(-500))}`,
+        async () => shown.includes(text),
+        SEES_MS_MAX,
+      ),
+    type: (text) => pty.write(text),
+  };
 }

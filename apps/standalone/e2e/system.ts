@@ -162,7 +162,7 @@ export class System {
   }
 
   /** A statement of somebody who got at the database, past the trigger that guards the log. */
-  async sql(text: string): Promise<void> {
+  async sql<Row extends object>(text: string): Promise<Row[]> {
     const keys = await this.#keys();
     const port = Number(await readFile(join(this.state, 'postgres', 'port'), 'utf8'));
     const { default: pg } = await import('pg');
@@ -177,7 +177,7 @@ export class System {
     await client.connect();
     try {
       await client.query("set es.maintenance = 'on'");
-      await client.query(text);
+      return (await client.query<Row>(text)).rows;
     } finally {
       await client.end();
     }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { HangarClient } from '@hangar/client';
 import { HangarError } from '@hangar/contracts';
 import WebSocket from 'ws';
-import { openScreen, type Screen } from './screen.ts';
+import { CLI, NODE, openScreen, openTty, type Screen } from './screen.ts';
 import { SHAPE, System } from './system.ts';
 import {
   TEST_MS_MAX,
@@ -203,6 +203,39 @@ describe(`terminals [X8] (${SHAPE})`, () => {
       expect(await dial()).toBe('attached');
       expect(mine.attached.state).toBe('attached');
       mine.attached.detach();
+    });
+  });
+
+  describe('the command line', () => {
+    it('is a screen of the shell: keys, size, detach, exit code; the tty is what it was', async () => {
+      await create('typed');
+      const tty = openTty(
+        `"$NODE" "$CLI" session attach typed; echo "code $?"; stty -a | tr " " "\\n" | grep -x icanon`,
+        { NODE, CLI, HANGAR_URL: system.url, HANGAR_TOKEN: system.token },
+      );
+      await tty.sees('Ctrl-\\ leaves it');
+      await tty.sees('$ ');
+      tty.type('stty size; echo tr""ial\r');
+      await tty.sees('25 90\r\ntrial');
+      tty.type('sleep 600\r\u0003');
+      tty.type('echo code=$?\r');
+      await tty.sees('code=130');
+      tty.type('\u001c');
+      await tty.sees('which goes on');
+      await tty.sees('code 0\r\nicanon');
+      const [before] = (await client.terminals.list('typed')).items;
+      expect(before).toMatchObject({ state: 'running', viewers: 0 });
+      const again = openTty(`"$NODE" "$CLI" session attach typed; echo "code $?"`, {
+        NODE,
+        CLI,
+        HANGAR_URL: system.url,
+        HANGAR_TOKEN: system.token,
+      });
+      await again.sees('trial');
+      again.type('exit 5\r');
+      await again.sees('code 5');
+      const [after] = (await client.terminals.list('typed')).items;
+      expect(after).toMatchObject({ id: before?.id, state: 'ended', exit_code: 5 });
     });
   });
 

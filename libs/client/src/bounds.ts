@@ -14,6 +14,8 @@ export const STREAM_RETRY_MS_FIRST = 250;
 export const STREAM_RETRY_MS_MAX = 5_000;
 /** The server sends a heartbeat every 15 s: after three without one the line is taken for dead. */
 export const STREAM_SILENCE_SECONDS_MAX = 45;
+/** Tries in a row to reach a terminal: about four minutes in all, and its viewer sees that it waits. */
+export const TERMINAL_TRIES_MAX = 60;
 /** What was typed while a terminal was out of reach; more is refused. */
 export const TERMINAL_TYPED_BYTES_MAX = 64 * 1024;
 /** A terminal acknowledges what it took in steps of this size. */

@@ -55,7 +55,9 @@ export function createTerminalCalls(
         {
           url: `${settings.url.replace(/\/+$/, '')}${sessionPath(ref, `/terminals/${segment(terminalId)}/attach`)}`,
           token: settings.token,
-          retryMs: settings.retryMs,
+          ...(settings.retryMs === undefined
+            ? {}
+            : { pause: { firstMs: settings.retryMs, maxMs: 4 * settings.retryMs } }),
         },
         options,
       ),

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { TERMINAL_PROTOCOL, type TerminalFrame } from '@hangar/contracts';
 import { eventually } from '@hangar/testing';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { STREAM_TRIES_MAX, TERMINAL_ACK_BYTES, TERMINAL_TYPED_BYTES_MAX } from '../bounds.ts';
+import { TERMINAL_ACK_BYTES, TERMINAL_TRIES_MAX, TERMINAL_TYPED_BYTES_MAX } from '../bounds.ts';
 import { createHangarClient } from '../client.ts';
 import type { AttachedTerminal, AttachOptions } from './attach-terminal.ts';
 
@@ -184,7 +184,7 @@ describe('an attached terminal [X8]', () => {
   it('gives up after so many tries in a row that brought nothing', async () => {
     const attached = attach((socket) => socket.terminate());
     expect(await attached.ended).toMatchObject({ kind: 'refused', error: { code: 'unavailable' } });
-    expect(served?.connections).toHaveLength(STREAM_TRIES_MAX);
+    expect(served?.connections).toHaveLength(TERMINAL_TRIES_MAX);
   });
 
   it('leaves while it is coming back, and connects no more', async () => {
@@ -198,6 +198,6 @@ describe('an attached terminal [X8]', () => {
     const other = createHangarClient({ url, retryMs: RETRY_MS }).terminals;
     await other.attach('other', 'trm-1a2b3c4d', { cols: 80, rows: 24, onOutput: () => undefined })
       .ended;
-    expect(served?.connections).toHaveLength(before + STREAM_TRIES_MAX);
+    expect(served?.connections).toHaveLength(before + TERMINAL_TRIES_MAX);
   });
 });

@@ -11,8 +11,8 @@ import {
   STREAM_RETRY_MS_FIRST,
   STREAM_RETRY_MS_MAX,
   STREAM_SILENCE_SECONDS_MAX,
-  STREAM_TRIES_MAX,
   TERMINAL_ACK_BYTES,
+  TERMINAL_TRIES_MAX,
   TERMINAL_TYPED_BYTES_MAX,
 } from '../bounds.ts';
 import { backoffMs } from '../http/pause.ts';
@@ -55,9 +55,11 @@ export interface AttachedTerminal {
 interface Address {
   url: string;
   token: string | undefined;
-  /** Base of the pause between tries; tests shorten it. */
-  retryMs: number | undefined;
+  /** Between tries; tests shorten it. */
+  pause?: { firstMs: number; maxMs: number };
 }
+
+const PAUSE = { firstMs: STREAM_RETRY_MS_FIRST, maxMs: STREAM_RETRY_MS_MAX };
 
 export const attachTerminal = (address: Address, options: AttachOptions): AttachedTerminal =>
   new Attachment(address, options);
@@ -173,15 +175,15 @@ class Attachment implements AttachedTerminal {
     clearTimeout(this.#silence);
     this.#fruitless += 1;
     const why = reason || 'the line broke';
-    if (this.#fruitless >= STREAM_TRIES_MAX) {
+    if (this.#fruitless >= TERMINAL_TRIES_MAX) {
       const error = new HangarError('unavailable', `The terminal is out of reach: ${why}.`, {
         hint: 'It goes on in the sandbox; attach to it again later.',
       });
       return this.#finish({ kind: 'refused', error });
     }
     this.#is('reconnecting', why);
-    const first = this.#address.retryMs ?? STREAM_RETRY_MS_FIRST;
-    const ms = backoffMs(this.#fruitless - 1, first, STREAM_RETRY_MS_MAX);
+    const { firstMs, maxMs } = this.#address.pause ?? PAUSE;
+    const ms = backoffMs(this.#fruitless - 1, firstMs, maxMs);
     this.#timer = setTimeout(() => this.#connect(), ms);
   }
 

@@ -39,7 +39,11 @@ const create = async (name: string, more: object = {}): Promise<SessionAnswer> =
 async function atWork(name: string): Promise<string> {
   stack.spokes.held.add('RunFinished');
   const made = await create(name, { message: 'work', wait_seconds: 0 });
-  await eventually(async () => (await get(name)).turns[0]?.started_at);
+  await eventually(async () => {
+    // Delivered too: until then the run itself has something to record.
+    const { turns, queue } = await get(name);
+    return turns[0]?.started_at && queue.length === 0;
+  });
   return made.session.id;
 }
 

@@ -15,10 +15,11 @@ import {
   type HarnessBench,
 } from './harness-bench.ts';
 import type { HarnessHome } from './harness-home.ts';
+import type { FinishedTurn } from './harness-process.ts';
 
 const TURNS_MILLISECONDS_MAX = 120_000;
 
-export function describeConversations(bench: () => HarnessBench): void {
+export function describeConversations(bench: () => HarnessBench, repairs: boolean): void {
   const check = (id: string, home = bench().home): Promise<ConversationCheck> => {
     const { setting } = bench();
     const where = { home: home.home, cwd: home.cwd, conversationId: id };
@@ -115,6 +116,32 @@ export function describeConversations(bench: () => HarnessBench): void {
     TURNS_MILLISECONDS_MAX,
   );
 
+  if (repairs) describeRepairs(bench, check, resumed);
+  else
+    it(
+      'is told that a conversation that was cut is lost',
+      async () => {
+        const { setting, spec, run } = bench();
+        const opening = `${OPENINGS.file} [[ say: one ]]`;
+        const first = await run(spec({ prompt: opening }));
+        expectSent(setting, opening);
+        const id = conversationId(first);
+        const before = await check(id);
+        if (before.state !== 'intact') throw new Error(JSON.stringify(before));
+        const bytes = (await diskConversationFiles.read(before.path)) ?? new Uint8Array();
+        for (const cut of [bytes.subarray(0, -12), bytes.subarray(0, 12), new Uint8Array()]) {
+          await diskConversationFiles.write(before.path, cut);
+          expect(await check(id)).toMatchObject({ state: 'missing' });
+        }
+      },
+      TURNS_MILLISECONDS_MAX,
+    );
+}
+
+type Check = (id: string) => Promise<ConversationCheck>;
+type Resumed = (home: HarnessHome, id: string, prompt: string) => Promise<FinishedTurn>;
+
+function describeRepairs(bench: () => HarnessBench, check: Check, resumed: Resumed): void {
   it(
     'goes on natively from a repaired conversation, wherever it was damaged',
     async () => {

@@ -36,6 +36,8 @@ export interface HarnessSetting {
   keyVariable?: string;
   /** Does the harness pass on when a usage limit ends? Pi's error text does not hold it. */
   saysResetTime: boolean;
+  /** Does it say that it tries an overloaded provider again? It does unless this is false. */
+  saysRetries?: false;
   /** Credentials with which it does, when not every kind gives the time. */
   limitEnvVars?(modelUrl: string, key: string): Record<string, string>;
 }

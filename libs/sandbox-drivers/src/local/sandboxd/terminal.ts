@@ -14,7 +14,7 @@ import {
 } from '../wire/protocol.ts';
 import { OperationError } from './operation-error.ts';
 import { Scrollback } from './scrollback.ts';
-import { prepareProcess } from './spawn.ts';
+import { offerToOomKiller, prepareProcess } from './spawn.ts';
 import { signalName } from './signal-names.ts';
 
 /** What is used of the terminal addon; it is loaded at run time from its own directory. */
@@ -122,6 +122,7 @@ export class Terminal {
       name: prepared.envVars.TERM ?? 'xterm-256color',
       encoding: null,
     });
+    void offerToOomKiller(pty.pid);
     return new Terminal(pty, marker, { cols, rows });
   }
 
@@ -172,6 +173,8 @@ export class Terminal {
 
   /** Ends it and all that runs in it. */
   async close(): Promise<void> {
+    // The number of a process that has ended may be another's by now.
+    const groups = this.end ? [] : [this.pty.pid];
     if (!this.end) {
       tryTo(() => this.pty.kill('SIGHUP'));
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -179,7 +182,7 @@ export class Terminal {
       await Promise.race([this.ended, promise]);
       clearTimeout(timer);
     }
-    await sweepProcesses(this.marker, [this.pty.pid]);
+    await sweepProcesses(this.marker, groups);
     await this.ended;
   }
 
@@ -276,7 +279,7 @@ export class Terminal {
     try {
       for await (const chunk of viewer.stream.readable(CHANNEL.in)) {
         this.didSomething(viewer);
-        this.typed = this.typed.then(() => this.write(chunk as Buffer));
+        this.typed = this.typed.then(() => this.write(chunk as Buffer)).catch(() => undefined);
         await this.typed;
       }
       viewer.left = true;
