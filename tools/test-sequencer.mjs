@@ -15,6 +15,7 @@ const LONGEST = [
   'archive.int',
   'acceptance.e2e',
   'crash-matrix.e2e',
+  'journeys.e2e',
   'recovery.e2e',
   'delivery.e2e',
 ];

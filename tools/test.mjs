@@ -14,9 +14,16 @@ const APART = ['surface', 'delivery', 'recovery', 'crash-matrix', 'live', 'termi
   (name) => `e2e/${name}.e2e`,
 );
 
-setUp();
+const BROWSER = {
+  command: 'chromium',
+  apt: 'chromium',
+  required: false,
+  why: 'without it the journeys in the console are not tested',
+};
+
 const [level, ...rest] = process.argv.slice(2);
 const levels = ['unit', 'int', 'e2e'].includes(level ?? '') ? [level] : ['unit', 'int', 'e2e'];
+setUp(levels.includes('e2e') ? [BROWSER] : []);
 const args = levels.length === 1 ? rest : process.argv.slice(2);
 const node = join(root, 'node_modules', '.bin', 'node');
 let passed = 0;

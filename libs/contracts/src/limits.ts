@@ -52,6 +52,8 @@ export const EXEC_BODY_BYTES_MAX = 8 * 1024 * 1024;
 export const ANSWER_CHARACTERS_MAX = 16_000;
 export const PERMISSION_RULES_MAX = 100;
 export const PERMISSION_PATTERN_CHARACTERS_MAX = 500;
+/** Comments on lines of changes in one message. */
+export const COMMENTS_MAX = 100;
 /** How long a take-back waits for the harness to say who has the message. */
 export const TAKE_BACK_SECONDS_MAX = 10;
 export const WEBHOOKS_PER_OWNER_MAX = 20;

@@ -37,6 +37,7 @@ const EXPECTED: Record<string, string> = {
   'POST /api/sessions': 'write',
   'GET /api/sessions': 'read',
   'GET /api/sessions/:ref': 'read',
+  'GET /api/cards': 'read',
   'DELETE /api/sessions/:ref': 'write',
   'POST /api/sessions/:ref/open': 'write',
   'POST /api/sessions/:ref/send': 'write',

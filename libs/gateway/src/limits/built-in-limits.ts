@@ -29,6 +29,12 @@ function ofSessions(of: BuiltIn): Limit[] {
   return [
     of('messages_queued', contract.MESSAGES_QUEUED_MAX, 'messages', 'Waiting in one session.'),
     of('message_bytes', contract.MESSAGE_BYTES_MAX, bytes, 'Of one message.'),
+    of(
+      'message_comments',
+      contract.COMMENTS_MAX,
+      'comments',
+      'On lines of changes, in one message.',
+    ),
     of('title_characters', contract.TITLE_CHARACTERS_MAX, characters, 'Of a title.'),
     of('idle_minutes_max', contract.IDLE_MINUTES_MAX, minutes, 'The longest idle_minutes.'),
     of('turn_minutes_max', contract.TURN_MINUTES_MAX, minutes, 'The longest turn_minutes.'),

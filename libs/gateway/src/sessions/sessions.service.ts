@@ -10,8 +10,10 @@ import {
   type ListSessionsQuery,
   type MessageReceipt,
   type Page,
+  type PageQuery,
   type RenameSession,
   type SendMessage,
+  type SessionCard,
   type SessionDocument,
   type SessionOutcome,
   type SessionSummary,
@@ -25,6 +27,7 @@ import type { Creation, Idempotency } from '../idempotency/idempotency.ts';
 import type { GatewaySettings } from '../settings.ts';
 import type { ViewWatch } from '../views/view-watch.ts';
 import { answerOf } from './card-answer.ts';
+import { messageText } from './message-text.ts';
 import { newSession, requireAsking, requireHarness } from './new-session.ts';
 import { sessionDocument, type SessionRows } from './session.document.ts';
 import * as outcome from './session.outcome.ts';
@@ -67,6 +70,10 @@ export class SessionsService {
 
   list(caller: Caller, query: ListSessionsQuery): Promise<Page<SessionSummary>> {
     return this.#parts.reader.list(caller.owner, query);
+  }
+
+  cards(caller: Caller, query: PageQuery): Promise<Page<SessionCard>> {
+    return this.#parts.reader.cards(caller.owner, query);
   }
 
   get(caller: Caller, ref: string): Promise<SessionDocument> {
@@ -143,7 +150,7 @@ export class SessionsService {
     { steers, ...body }: SendMessage & { steers: boolean },
   ): Promise<Made<MessageReceipt>> {
     const message_id = deriveId('msg', id, seed);
-    const data = { message_id, text: body.message, mode: body.mode, steers };
+    const data = { message_id, text: messageText(body), mode: body.mode, steers };
     const { version } = await this.#command(caller, id, 'SendMessage', data);
     const receipt = await this.#receipt(id, message_id);
     return { body: receipt, session_id: id, message_id, version };
