@@ -32,5 +32,6 @@ export default {
   testTimeout: 30_000,
   workerIdleMemoryLimit: '512MB',
   maxWorkers: 2,
+  testSequencer: '<rootDir>/tools/test-sequencer.mjs',
   reporters: ['default', '<rootDir>/tools/plain-reporter.mjs'],
 };

@@ -1,6 +1,7 @@
 import { chmod, copyFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { rolldown } from 'rolldown';
+import { buildConsole } from './build-console.ts';
 
 /**
  * Bundles the programs that run inside a sandbox. Each is one file without npm dependencies, for the
@@ -57,4 +58,5 @@ for (const tool of wanted) await bundle(tool);
 if (wanted === TOOLS) {
   await copyFile(resolve(root, SCRIPT.entry), resolve(root, SCRIPT.output));
   await chmod(resolve(root, SCRIPT.output), 0o755);
+  buildConsole();
 }

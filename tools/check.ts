@@ -5,6 +5,7 @@ const steps: [string, string[]][] = [
   ['oxfmt', ['--check', '.']],
   ['oxlint', ['--type-aware']],
   ['tsc', ['-p', 'tsconfig.check.json']],
+  ['tsc', ['-p', 'apps/console']],
   ['node', ['tools/check-graph.ts']],
   ['buf', ['lint']],
   ['node', ['tools/check-contracts.ts']],

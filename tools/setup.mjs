@@ -137,11 +137,12 @@ function alive(pid) {
   }
 }
 
-export function setUp() {
+/** `more`: what else this machine should have, such as a browser for the tests. */
+export function setUp(more = []) {
   try {
     locked(() => {
       packages();
-      machine(SERVERS);
+      machine([...SERVERS, ...more]);
       build();
     });
   } catch (error) {

@@ -5,6 +5,7 @@
 import { describeMachine } from './machine.ts';
 import { benchCheckpoint } from './checkpoint.ts';
 import { benchEventLog } from './event-log.ts';
+import { benchLive } from './live.ts';
 import { benchResume } from './resume.ts';
 import { benchStart } from './start.ts';
 import { benchTurn } from './turn.ts';
@@ -13,6 +14,7 @@ import type { Bench, Row } from './bench.ts';
 const BENCHES: Record<string, Bench> = {
   'event-log': benchEventLog,
   turn: benchTurn,
+  live: benchLive,
   checkpoint: benchCheckpoint,
   resume: benchResume,
   start: benchStart,

@@ -86,6 +86,16 @@ describe('the program', () => {
     expect(err).toMatch(/kept: +The work goes on/);
   });
 
+  it('serves an agent over its pipes, and ends with its input', async () => {
+    const result = { jsonrpc: '2.0', id: 1, result: { tools: [] } };
+    const child = await start(['mcp'], { 'POST /mcp': result });
+    child.stdin?.write('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n');
+    const [line] = (await once(child.stdout!, 'data')) as [Buffer];
+    expect(JSON.parse(line.toString())).toEqual(result);
+    child.stdin?.end();
+    expect((await finish(child)).code).toBe(0);
+  });
+
   it('stops a call that hangs at SIGINT', async () => {
     let arrived: () => void;
     const called = new Promise<void>((resolve) => (arrived = resolve));

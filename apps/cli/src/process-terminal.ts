@@ -63,9 +63,32 @@ function standardInput(signal: AbortSignal): TerminalInput {
       }
       return Buffer.concat(pieces);
     },
+    lines: (charactersMax) => linesOf(process.stdin, charactersMax, signal),
     ask: (question, { secret }) => (secret ? askSecret(question) : askLine(question, signal)),
     openRaw,
   };
+}
+
+/** Lines ended by LF or CRLF; what the end of the input cuts off is none. */
+async function* linesOf(
+  input: NodeJS.ReadStream,
+  charactersMax: number,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const stop = (): void => void input.destroy(signal.reason as Error);
+  signal.addEventListener('abort', stop, { once: true });
+  input.setEncoding('utf8');
+  let rest = '';
+  for await (const piece of input) {
+    const lines = `${rest}${piece as string}`.split('\n');
+    rest = lines.pop() ?? '';
+    if (rest.length > charactersMax) {
+      throw new HangarError('invalid', `A line is longer than ${charactersMax} characters.`, {
+        hint: 'Send less at once.',
+      });
+    }
+    for (const line of lines) yield line.replace(/\r$/, '');
+  }
 }
 
 /** Signals that end this process; the screen is given back before. */

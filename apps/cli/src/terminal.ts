@@ -14,6 +14,8 @@ export interface TerminalInput {
   isTty: boolean;
   /** All of it. Throws `invalid` above `bytesMax`. */
   readAll(bytesMax: number): Promise<Buffer>;
+  /** Line by line, until the end of the input. Throws `invalid` for a line above `charactersMax`. */
+  lines(charactersMax: number): AsyncIterable<string>;
   /** One line, typed by a person; `secret` is not shown. */
   ask(question: string, options: { secret: boolean }): Promise<string>;
   /** Every key as it is typed, Ctrl-C too, and not shown; the answer gives the screen back. */

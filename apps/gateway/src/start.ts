@@ -1,6 +1,7 @@
+import { fileURLToPath } from 'node:url';
 import { openBlobStore } from '@hangar/blob-stores/open';
 import { createCheckpointStore, exportCheckpoint } from '@hangar/checkpoints';
-import { startGateway } from '@hangar/gateway';
+import { serveConsole, startGateway } from '@hangar/gateway';
 import { HARNESS_NAMES, harnessAdapter, harnessPackage } from '@hangar/harness-adapters';
 import { connectLog } from '@hangar/messaging';
 import { createRemoteSandboxIo } from '@hangar/sandbox-drivers/remote';
@@ -15,6 +16,9 @@ import {
   type Config,
   type Service,
 } from '@hangar/service-kit';
+
+/** Built by tools/build-console.ts. */
+const CONSOLE = fileURLToPath(new URL('../../console/dist', import.meta.url));
 
 export interface StartOptions {
   port: number;
@@ -47,9 +51,11 @@ export async function startGatewayService(config: Config, options: StartOptions)
       harnesses: HARNESS_NAMES.map((name) => ({
         name,
         version: harnessPackage(name)?.version ?? null,
+        verified: harnessPackage(name)?.verified ?? true,
         capabilities: { ...harnessAdapter(name).capabilities },
       })),
     },
+    configure: (app) => serveConsole(app, CONSOLE),
     onError: options.onError,
   });
   return {

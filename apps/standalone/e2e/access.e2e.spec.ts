@@ -225,7 +225,7 @@ describe(`owners, secrets, the trail, and starts that fail (${SHAPE})`, () => {
       const stream = `session/${id}`;
       const row = `stream_id = '${stream}' and version = 2`;
       const verify = () => client.audit.verify({ session: id });
-      const set = (to: string): Promise<void> =>
+      const set = (to: string): Promise<unknown> =>
         system.sql(`update es.event set ${to} where ${row}`);
       await system.sql(`create table kept as select * from es.event where ${row}`);
       await set(`data = replace(data::text, 'hello', 'forged')::json`);

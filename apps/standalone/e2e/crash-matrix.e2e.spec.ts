@@ -41,11 +41,11 @@ const STEPS = [
 
 /**
  * The standalone process is killed at every step. Run apart, where a story costs more, all services
- * are killed at once at two steps, and each service alone at one: the seed chooses which, so that
+ * are killed at once at one step, and each service alone at one: the seed chooses which, so that
  * many runs see them all.
  */
 const SERVICES = ['sandboxes', 'sessions', 'checkpoints', 'runs', 'gateway'] as const;
-const ALL_AT_ONCE_APART = 2;
+const ALL_AT_ONCE_APART = 1;
 
 const RANDOM_KILLS = SHAPE === 'apart' ? 2 : 4;
 const RANDOM_KILL_MS_MAX = 6_000;

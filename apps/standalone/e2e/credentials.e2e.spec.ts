@@ -392,16 +392,27 @@ interface ArgumentWatch {
   end(): void;
 }
 
-/** Looks at the arguments of every process again and again, for as long as the tests go on. */
+/** How often processes are looked at, and up to how many looks one is young. */
+const WATCH_MS = 20;
+const YOUNG_LOOKS = 50;
+
+/**
+ * Looks at the arguments of every process again and again, for as long as the tests go on: of a
+ * young one each time, since many live for a moment; of an old one each second.
+ */
 function watchArguments(text: string): ArgumentWatch {
   const seen = new Set<string>();
+  let looks = new Map<string, number>();
   const look = (): void => {
-    for (const pid of pids()) {
+    const now = new Map(pids().map((pid) => [pid, (looks.get(pid) ?? 0) + 1]));
+    for (const [pid, times] of now) {
+      if (times > YOUNG_LOOKS && times % YOUNG_LOOKS !== 0) continue;
       const line = readProc(pid, 'cmdline');
       if (line.includes(text)) seen.add(line);
     }
+    looks = now;
   };
-  const timer = setInterval(look, 20);
+  const timer = setInterval(look, WATCH_MS);
   return { seen: () => [...seen], end: () => clearInterval(timer) };
 }
 

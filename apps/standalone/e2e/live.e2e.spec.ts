@@ -291,6 +291,25 @@ describe(`an agent at work is spoken with (${SHAPE})`, () => {
     expect(seen.at(-1)?.usage?.output_tokens).toBeGreaterThan(0);
   });
 
+  it('text is seen while it is being written, before its turn ends', async () => {
+    await create('writes');
+    const stop = new AbortController();
+    const follow = client.activity.follow('writes', { lastEventId: '0', signal: stop.signal });
+    await client.sessions.send('writes', { message: '[[ clock: go.txt ]]' });
+    let seen = '';
+    for await (const moment of follow) {
+      if ('delta' in moment) seen += moment.delta.delta;
+      if (seen.split(' ').length > 5) break;
+    }
+    const { state, turns } = await client.sessions.get('writes');
+    expect([state, turns[0]?.finished_at]).toEqual(['ACTIVE', null]);
+    await letGo('writes');
+    await rests('writes', 1);
+    const [whole = ''] = await spoken('writes');
+    expect(whole).toContain(seen);
+    stop.abort();
+  });
+
   // The CLIs are the same on both shapes, and so is all that lies between them and a run: once is enough.
   const real = SHAPE === 'standalone' ? (['claude-code', 'codex', 'pi'] as const) : [];
   if (real.length > 0)
@@ -302,10 +321,12 @@ describe(`an agent at work is spoken with (${SHAPE})`, () => {
       if (harness !== 'codex')
         it('a steer in a tool call is delivered into the turn, once [M3]', async () => {
           const name = `steer-${harness}`;
-          await start(
-            'steer',
-            '[[ run: echo held >held.txt; until [ -e go.txt ]; do sleep 0.1; done ;; say: first end ]]',
-          );
+          await create(name, { harness, model: MODEL[harness] });
+          // Sent apart: a creation waits for the end of its own message's turn, which is held here.
+          await client.sessions.send(name, {
+            message:
+              '[[ run: echo held >held.txt; until [ -e go.txt ]; do sleep 0.1; done ;; say: first end ]]',
+          });
           await isThere(name, 'held.txt');
           const sent = await client.sessions.send(name, {
             message: 'also do this [[ say: steered ]]',

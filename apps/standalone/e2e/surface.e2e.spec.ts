@@ -23,6 +23,14 @@ const DIRTY =
 const LOOK =
   'git log --format=%s; git status --porcelain=v1; git diff; git diff --cached; cat u.txt';
 
+/** None is the default. */
+const SETTINGS = {
+  HANGAR_SESSION_CHECKPOINT_MINUTES: '11',
+  HANGAR_SESSION_KEEP_CHECKPOINTS: '7',
+  HANGAR_SANDBOX_TTL_MINUTES: '77',
+  HANGAR_TURN_MINUTES: '44',
+};
+
 jest.setTimeout(TEST_MS_MAX);
 
 describe(`every route, as a person goes through them (${SHAPE})`, () => {
@@ -32,7 +40,7 @@ describe(`every route, as a person goes through them (${SHAPE})`, () => {
 
   beforeAll(async () => {
     work = await openWorkplace();
-    system = await System.start();
+    system = await System.start({ envVars: SETTINGS });
     client = system.client();
   });
 
@@ -112,8 +120,32 @@ describe(`every route, as a person goes through them (${SHAPE})`, () => {
     const of = Object.fromEntries(limits.map((limit) => [limit.name, limit]));
     expect(of['messages_queued']).toMatchObject({ value: 32 });
     expect(limits.every(({ unit, does }) => unit !== '' && does !== '')).toBe(true);
+    const shown = Object.keys(SETTINGS).map((name) => [
+      name,
+      String(limits.find(({ changed_by }) => changed_by?.includes(name))?.value),
+    ]);
+    expect(Object.fromEntries(shown)).toEqual(SETTINGS);
     const wrong = await http('GET', '/api/limits?environment=none-such');
     expect([wrong.status, wrong.json['code']]).toEqual([404, 'not_found']);
+  });
+
+  it('limits that were set reach every service [S8]', async () => {
+    const { id } = await client.sessions.create(
+      { name: 'bounded', environment: 'default', harness: 'fake' },
+      { waitSeconds: WAIT_SECONDS },
+    );
+    const [row] = await system.sql(`select
+      (select data->>'turn_minutes' from es.event where stream_id = 'session/${id}' and version = 1)
+        as turn,
+      (select data->>'checkpoints_kept_max' from es.event where stream_id = 'session/${id}'
+        and version = 1) as kept,
+      (select round(extract(epoch from (data->>'expires_at')::timestamptz - at) / 60)::text
+        from es.event where type = 'SandboxReady' and data->>'session_id' = '${id}') as ttl,
+      (select round(extract(epoch from t.due_at - e.at) / 60)::text from es.timer t, es.event e
+        where t.stream_id = 'session/${id}' and t.kind = 'session.interval'
+          and e.stream_id = t.stream_id and e.type = 'SandboxAttached') as checkpoint`);
+    expect(row).toEqual({ turn: '44', kept: '7', ttl: '77', checkpoint: '11' });
+    await client.sessions.archive(id);
   });
 
   it('a session is made, found by name and id, renamed, and keeps its branch', async () => {

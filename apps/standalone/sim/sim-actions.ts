@@ -1,8 +1,7 @@
-import { HangarError, sessionPartId } from '@hangar/contracts';
+import { HangarError, RELEASE_DEADLINE_MINUTES, sessionPartId } from '@hangar/contracts';
 import { heldSandbox, isAsk, turnOf, type Session } from '../../../libs/sessions/src/session.ts';
 import type { CommandOf, SessionCommand } from '../../../libs/sessions/src/session.commands.ts';
 import {
-  RELEASE_DEADLINE_MINUTES,
   wantedTimers,
   type SessionSettings,
   type WantedTimer,

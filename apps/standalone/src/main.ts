@@ -21,6 +21,7 @@ try {
   const state = relative(process.cwd(), config.state) || config.state;
   say(`
   hangar is up   ${stack.url}
+  console        ${stack.url}/#token=${stack.adminToken}
   admin token    ${stack.adminToken}   (also in ${state}/${TOKEN_FILE})
   state          ${state}/
 

@@ -25,6 +25,7 @@ import {
   type CheckpointCalls,
   type SandboxCalls,
 } from './calls/sandbox-calls.ts';
+import { createMcpCalls, type McpCalls } from './calls/mcp-calls.ts';
 import { createServerCalls, type ServerCalls } from './calls/server-calls.ts';
 import { createSessionCalls, type SessionCalls } from './calls/session-calls.ts';
 import { createTerminalCalls, type TerminalCalls } from './calls/terminal-calls.ts';
@@ -53,6 +54,7 @@ export interface HangarClient {
   readonly webhooks: WebhookCalls;
   readonly audit: AuditCalls;
   readonly events: EventCalls;
+  readonly mcp: McpCalls;
   readonly server: ServerCalls;
 }
 
@@ -74,6 +76,7 @@ export function createHangarClient(settings: TransportSettings): HangarClient {
     webhooks: createWebhookCalls(transport),
     audit: createAuditCalls(transport),
     events: createEventCalls(transport),
+    mcp: createMcpCalls(transport),
     server: createServerCalls(transport),
   };
 }

@@ -19,5 +19,6 @@ export type {
   TerminalState,
 } from './live/attach-terminal.ts';
 export type { EventCalls, EventOptions } from './live/event-calls.ts';
+export type { McpCalls } from './calls/mcp-calls.ts';
 export { API_VERSION } from './calls/server-calls.ts';
 export type { ReadyPart, Readiness, ServerCalls, ServerReport } from './calls/server-calls.ts';

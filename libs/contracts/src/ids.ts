@@ -1,5 +1,3 @@
-import { createHash, randomBytes } from 'node:crypto';
-
 /**
  * Random ids are a prefix and 8 hex digits ([S1]). Sandboxes, checkpoints and runs are made by a
  * session one after the other, and their ids say so: `run-1a2b3c4d-7` is the run of turn 7 of
@@ -13,9 +11,6 @@ export const SESSION_ID_PATTERN = /^ses-[0-9a-f]{8}$/;
 export const SESSION_PART_ID_PATTERN = /^(sbx|ckp|run|trm)-[0-9a-f]{8}-[1-9][0-9]{0,8}$/;
 export const MESSAGE_ID_PATTERN = /^msg-[0-9a-f]{8}$/;
 
-export const newId = (prefix: RandomIdPrefix): string =>
-  `${prefix}-${randomBytes(4).toString('hex')}`;
-
 /** The id of the `number`th (from 1) sandbox, checkpoint or run of a session. */
 export const sessionPartId = (
   prefix: SessionPartPrefix,
@@ -25,16 +20,3 @@ export const sessionPartId = (
 
 /** The session that made a sandbox, checkpoint or run. */
 export const sessionOfPart = (partId: string): string => `ses-${partId.split('-')[1]}`;
-
-/** An id that follows from its cause. */
-export const deriveId = (prefix: RandomIdPrefix, ...cause: (string | number)[]): string =>
-  `${prefix}-${createHash('sha256').update(cause.join('\0')).digest('hex').slice(0, 8)}`;
-
-/** A UUID (laid out as version 4) that follows from its cause: event and conversation ids. */
-export const deriveUuid = (...cause: (string | number)[]): string => {
-  const b = createHash('sha256').update(cause.join('\0')).digest().subarray(0, 16);
-  b[6] = (b[6]! & 0x0f) | 0x40;
-  b[8] = (b[8]! & 0x3f) | 0x80;
-  const h = b.toString('hex');
-  return `${h.slice(0, 8)}-${h.slice(8, 12)}-${h.slice(12, 16)}-${h.slice(16, 20)}-${h.slice(20)}`;
-};

@@ -16,8 +16,10 @@ import { LimitsController } from './limits/limits.controller.ts';
 import { LimitsService } from './limits/limits.service.ts';
 import { LiveController } from './live/live.controller.ts';
 import { LiveService } from './live/live.service.ts';
+import { McpController } from './mcp/mcp.controller.ts';
 import { SecretsController } from './secrets/secrets.controller.ts';
 import { SecretsService } from './secrets/secrets.service.ts';
+import { CardsController } from './sessions/cards.controller.ts';
 import { SessionsController } from './sessions/sessions.controller.ts';
 import { SessionsService } from './sessions/sessions.service.ts';
 import { TerminalsController } from './terminals/terminals.controller.ts';
@@ -30,6 +32,7 @@ import { WebhooksService } from './webhooks/webhooks.service.ts';
 /** Every controller of the API; a spec holds each of their routes to a scope. */
 export const CONTROLLERS = [
   SessionsController,
+  CardsController,
   ActivityController,
   CheckpointsController,
   TerminalsController,
@@ -41,6 +44,7 @@ export const CONTROLLERS = [
   HarnessesController,
   AuditController,
   WebhooksController,
+  McpController,
 ];
 
 @Module({})

@@ -4,7 +4,14 @@
  * A turn is one process (a run); the conversation lives in files under HOME.
  */
 
-export type HarnessName = 'claude-code' | 'codex' | 'pi' | 'gemini' | 'opencode' | 'fake';
+export type HarnessName =
+  | 'claude-code'
+  | 'codex'
+  | 'pi'
+  | 'gemini'
+  | 'opencode'
+  | 'antigravity'
+  | 'fake';
 
 /** Abilities as data: "hand off instead" is a rule in the session and not a special case. */
 export interface HarnessCapabilities {

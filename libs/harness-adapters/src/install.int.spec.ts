@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { chmod, lstat, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { arch, platform, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { installHarness, isHarnessInstalled } from './install.ts';
+import { harnessDirectory } from './versions.ts';
 
 let root: string;
 const PATH = process.env['PATH'] ?? '';
@@ -48,6 +49,22 @@ describe('installHarness', () => {
       [],
     );
     expect((await lstat(targets[0] ?? '')).mode & 0o777).toBe(0o755);
+  });
+
+  it('never fetches what npm does not have: it says where to put it, and uses it there', async () => {
+    await npm('exit 1');
+    const directory = join(root, 'harnesses');
+    const program = join(directory, harnessDirectory('antigravity'), 'bin/agy');
+    await expect(installHarness('antigravity', directory, quiet)).rejects.toMatchObject({
+      code: 'not_found',
+      hint: expect.stringContaining(program),
+    });
+    expect(isHarnessInstalled('antigravity', directory)).toBe(false);
+    await mkdir(dirname(program), { recursive: true });
+    await writeFile(program, '#!/bin/sh\n', { mode: 0o755 });
+    expect(await installHarness('antigravity', directory, quiet)).toBe(dirname(dirname(program)));
+    expect(isHarnessInstalled('antigravity', directory)).toBe(true);
+    await expect(readFile(join(root, 'calls'))).rejects.toThrow('ENOENT');
   });
 
   it('leaves nothing and says what to do when npm cannot fetch', async () => {

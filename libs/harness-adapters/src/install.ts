@@ -1,5 +1,6 @@
 /**
- * Fetches a harness with npm when it is first wanted, into `<directory>/<name>-<version>/`. It is
+ * Fetches a harness with npm when it is first wanted, into `<directory>/<name>-<version>/`; one that
+ * npm does not have is never fetched, and used where a person has put it. A fetched one is
  * built beside its place and moved there whole, so a directory that is there is complete; two
  * processes that install at once do the work once.
  */
@@ -36,7 +37,8 @@ const NPM_WORDS_CHARACTERS_MAX = 1_500;
 
 /**
  * @returns the harness's directory, installed now or before; `directory` is the `harnessRoot`
- *   of a turn. @throws HangarError `unavailable` when npm cannot fetch it or takes too long.
+ *   of a turn. @throws HangarError `unavailable` when npm cannot fetch it or takes too long,
+ *   `not_found` when a person has to put it there and has not.
  */
 export async function installHarness(
   name: HarnessName,
@@ -46,6 +48,7 @@ export async function installHarness(
   const target = join(directory, harnessDirectory(name));
   const wanted = harnessPackage(name);
   if (wanted === null || existsSync(join(target, MARKER))) return target;
+  if (!isOnNpm(wanted)) return placed(name, wanted, target);
   await mkdir(directory, { recursive: true });
   const release = await lock(`${target}.lock`);
   try {
@@ -61,13 +64,27 @@ export async function installHarness(
 
 /** Is it there already, without fetching anything? */
 export function isHarnessInstalled(name: HarnessName, directory: string): boolean {
-  if (harnessPackage(name) === null) return true;
-  return existsSync(join(directory, harnessDirectory(name), MARKER));
+  const wanted = harnessPackage(name);
+  if (wanted === null) return true;
+  const place = join(directory, harnessDirectory(name));
+  return existsSync(join(place, isOnNpm(wanted) ? MARKER : wanted.program));
+}
+
+type NpmPackage = HarnessPackage & { npmName: string };
+
+const isOnNpm = (wanted: HarnessPackage): wanted is NpmPackage => wanted.npmName !== null;
+
+function placed(name: HarnessName, wanted: HarnessPackage, target: string): string {
+  const program = join(target, wanted.program);
+  if (existsSync(program)) return target;
+  throw new HangarError('not_found', `${name} is not installed: hangar cannot fetch it from npm`, {
+    hint: `Put its program, version ${wanted.version}, at ${program}: a file that everybody may read and run, and no link to elsewhere.`,
+  });
 }
 
 async function install(
   name: HarnessName,
-  wanted: HarnessPackage,
+  wanted: NpmPackage,
   directory: string,
   target: string,
 ): Promise<void> {
@@ -88,7 +105,7 @@ async function install(
 }
 
 /** Install scripts are not run: the programs are used where their packages hold them. */
-async function npmInstall(wanted: HarnessPackage, directory: string): Promise<void> {
+async function npmInstall(wanted: NpmPackage, directory: string): Promise<void> {
   await writeFile(join(directory, 'package.json'), '{ "private": true }\n');
   const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--omit=dev', '--no-save'];
   const argv = ['install', '--prefix', directory, ...options];
@@ -129,7 +146,7 @@ function run(program: string, argv: string[]): Promise<{ code: number | null; ou
 /** One relative link, so that the directory can be mounted anywhere, read-only. */
 async function linkProgram(
   name: HarnessName,
-  wanted: HarnessPackage,
+  wanted: NpmPackage,
   directory: string,
 ): Promise<void> {
   const found = await programFile(name, join(directory, 'node_modules'));

@@ -25,7 +25,9 @@ function failure(kind: string): Partial<TurnResult> {
 }
 
 const directory = (name: HarnessName): string => join(import.meta.dirname, name);
-const cases = HARNESS_NAMES.flatMap((name) =>
+/** Antigravity has no recording: it was not run (its own spec has lines as they are said to be). */
+const RECORDED = HARNESS_NAMES.filter((name) => name !== 'antigravity');
+const cases = RECORDED.flatMap((name) =>
   SCENARIOS.filter(([scenario]) => name !== 'fake' || scenario !== 'cut').map(
     ([scenario, number, result]) => ({ name, scenario, number, result }),
   ),
@@ -46,7 +48,7 @@ describe('recorded turns', () => {
     expect(protocol.exited({ code: 0, signal: null }, '')).toEqual(turn.result);
   });
 
-  it.each(HARNESS_NAMES)('%s: a turn that is cut off anywhere gives no success', (name) => {
+  it.each(RECORDED)('%s: a turn that is cut off anywhere gives no success', (name) => {
     const lines = recordedLines(directory(name), 'first-turn');
     const ends = lines.map((_line, count) => {
       const protocol = harnessAdapter(name).protocol(recordedTurn(1));

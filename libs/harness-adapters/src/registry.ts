@@ -1,4 +1,5 @@
 /** Which adapter a name means. A harness is chosen by configuration, never loaded as a plugin. */
+import { antigravityAdapter } from './antigravity/antigravity.adapter.ts';
 import { claudeCodeAdapter } from './claude-code/claude-code.adapter.ts';
 import { codexAdapter } from './codex/codex.adapter.ts';
 import { fakeAdapter } from './fake/fake.adapter.ts';
@@ -13,6 +14,7 @@ export const HARNESS_NAMES: readonly HarnessName[] = [
   'pi',
   'gemini',
   'opencode',
+  'antigravity',
   'fake',
 ];
 
@@ -32,6 +34,8 @@ export function harnessAdapter(name: HarnessName): HarnessAdapter {
       return geminiAdapter;
     case 'opencode':
       return opencodeAdapter;
+    case 'antigravity':
+      return antigravityAdapter;
     case 'fake':
       return fakeAdapter;
   }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { createRedactor } from '@hangar/service-kit';
 import type { HarnessEvent } from '@hangar/harness-adapters';
 import { activitySubject, type ActivityEntry, type ActivityLog } from '@hangar/messaging';
 import { createMemoryActivityLog } from '@hangar/messaging/memory';
@@ -8,6 +9,7 @@ import { createActivityWriter, type ActivityWriter } from './activity-writer.ts'
 const SESSION = 'ses-1a2b3c4d';
 const START = { turn: 0, part: 0, seq: 0 };
 const SECRET = 'hunter2-hunter2';
+const HIDING = createRedactor([{ name: 'KEY', value: SECRET }]);
 const ITEMS_MAX = 20_000;
 
 /** Only what waits is faked. */
@@ -32,7 +34,7 @@ interface Bench {
   entries(): Promise<ActivityEntry[]>;
 }
 
-function createBench(): Bench {
+function createBench(redact = createRedactor([])): Bench {
   const memory = createMemoryActivityLog();
   const bench: Bench = {
     told: [],
@@ -64,7 +66,7 @@ function createBench(): Bench {
         part,
         isAgain,
         now: () => new Date(),
-        redact: (text) => text.replaceAll(SECRET, '[redacted]'),
+        redact,
       });
     },
     entries: () => memory.read(SESSION, START, ITEMS_MAX * 2),
@@ -114,9 +116,9 @@ describe('what an agent does', () => {
   });
 
   it('is redacted and bounded, in what is written and in what is told live [Z2]', async () => {
-    const bench = createBench();
+    const bench = createBench(HIDING);
     const writer = await bench.open();
-    writer.say(delta(`the key is ${SECRET}`));
+    writer.say(delta(`the key is ${SECRET}.`));
     await pass(30);
     writer.say(message(`the key is ${SECRET}`));
     writer.say({ type: 'tool_started', id: 'c1', name: 'Bash', input: { command: SECRET } });
@@ -124,7 +126,7 @@ describe('what an agent does', () => {
     await writer.close();
     const all = JSON.stringify([bench.told, await bench.entries()]);
     expect(all).not.toContain(SECRET);
-    expect(all.match(/\[redacted\]/g)).toHaveLength(3);
+    expect(all.match(/\[redacted KEY\]/g)).toHaveLength(3);
     expect(all.length).toBeLessThan(17_000);
   });
 
@@ -163,6 +165,49 @@ describe('text as it is being written', () => {
     await writer.close();
     expect(deltas(bench)).toEqual([]);
     expect(await bench.texts()).toEqual(['Hello']);
+  });
+});
+
+describe('a secret in text as it is being written [Z2]', () => {
+  const secret = `it is ${SECRET}, and as base64 ${btoa(SECRET)}; ${SECRET.slice(0, 5)} is none.`;
+  const whole = HIDING(secret);
+
+  it('is hidden wherever the text is cut, and nothing else is', async () => {
+    for (let cut = 0; cut <= secret.length; cut += 1) {
+      const bench = createBench(HIDING);
+      const writer = await bench.open();
+      writer.say(delta(secret.slice(0, cut)));
+      await pass(30);
+      writer.say(delta(secret.slice(cut)));
+      await pass(30);
+      expect([cut, deltas(bench).join('')]).toEqual([cut, whole]);
+      await writer.close();
+    }
+  });
+
+  it('is hidden when the text comes character by character', async () => {
+    const bench = createBench(HIDING);
+    const writer = await bench.open();
+    for (const character of secret) {
+      writer.say(delta(character));
+      await pass(30);
+    }
+    expect(deltas(bench).join('')).toBe(whole);
+    await writer.close();
+  });
+
+  it('is held back until it is known to be none, and dropped where its text ends before that', async () => {
+    const bench = createBench(HIDING);
+    const writer = await bench.open();
+    writer.say(delta(`key ${SECRET.slice(0, 5)}`));
+    await pass(30);
+    expect(deltas(bench)).toEqual(['key ']);
+    writer.say(delta('!'));
+    await pass(30);
+    expect(deltas(bench)).toEqual(['key ', `${SECRET.slice(0, 5)}!`]);
+    writer.say(delta(SECRET.slice(0, 5)));
+    await writer.close();
+    expect(deltas(bench)).toHaveLength(2);
   });
 });
 

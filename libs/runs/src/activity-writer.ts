@@ -1,4 +1,4 @@
-import { clip } from '@hangar/contracts';
+import { ACTIVITY_ITEMS_MAX, ACTIVITY_TEXT_CHARACTERS_MAX, clip } from '@hangar/contracts';
 import type { HarnessEvent } from '@hangar/harness-adapters';
 import {
   activitySubject,
@@ -6,16 +6,15 @@ import {
   type ActivityLog,
   type ActivityPlace,
 } from '@hangar/messaging';
+import type { Redactor } from '@hangar/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 
 /** What is said within this goes out together; a reader has it within 200 ms of the CLI's writing. */
 const GATHER_MS = 30;
+/** Of text that may be a secret: the rest is not told live then, but with its message. */
+const HELD_CHARACTERS_MAX = 512 * 1024;
 /** What could not be written is tried again after this. */
 const AGAIN_MS = 1_000;
-/** Of one text, output or input. */
-const TEXT_CHARACTERS_MAX = 16_000;
-/** Items of one process; a turn that says more is cut in its activity, never in its work. */
-const ITEMS_MAX = 20_000;
 /** Entries of one insert. */
 const BATCH_MAX = 200;
 
@@ -39,7 +38,7 @@ export async function createActivityWriter(
     nats: NatsConnection;
     sessionId: string;
     now(): Date;
-    redact(text: string): string;
+    redact: Redactor;
   },
 ): Promise<ActivityWriter> {
   const { activity, nats, sessionId, turn, part, isAgain, now, redact } = options;
@@ -47,6 +46,7 @@ export async function createActivityWriter(
   let seq = 0;
   let waiting: ActivityEntry[] = [];
   let delta = '';
+  let isMuted = false;
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
   let writing: Promise<void> = Promise.resolve();
@@ -63,12 +63,17 @@ export async function createActivityWriter(
       publish({ seq: entries.at(-1)?.seq });
     }
   };
+  /** But for what may be the beginning of a secret [Z2]: that waits for what comes after it. */
+  const tell = (): void => {
+    const cut = redact.safeCut(delta);
+    if (cut > 0) publish({ delta: redact(delta.slice(0, cut)) });
+    isMuted = delta.length - cut > HELD_CHARACTERS_MAX;
+    delta = isMuted ? '' : delta.slice(cut);
+  };
   const flush = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    const text = delta;
-    delta = '';
-    if (text) publish({ delta: redact(text) });
+    if (!isMuted) tell();
     const done = writing.then(write);
     // Who waits for it hears of a database that is away; the items stay where they are.
     writing = done.catch(() => undefined);
@@ -77,21 +82,25 @@ export async function createActivityWriter(
   const soon = (ms = GATHER_MS): void => {
     if (!isClosed) timer ??= setTimeout(() => void flush().catch(() => soon(AGAIN_MS)), ms);
   };
-  const clean = (text: string): string => clip(redact(text), TEXT_CHARACTERS_MAX);
+  const clean = (text: string): string => clip(redact(text), ACTIVITY_TEXT_CHARACTERS_MAX);
   return {
     say: (event) => {
       if (event.type === 'text_delta') {
         if (seq < known || (isAgain && seq === known)) return;
+        if (isMuted) return;
         delta += event.text;
         return soon();
       }
       const item = itemOf(event, clean);
-      if (!item || seq > ITEMS_MAX) return;
+      if (!item || seq > ACTIVITY_ITEMS_MAX) return;
       seq += 1;
       if (seq <= known) return;
       // The text is whole now: what was told of it live is over.
-      if (item.type === 'message') delta = '';
-      const entry = seq > ITEMS_MAX ? CUT : item;
+      if (item.type === 'message') {
+        delta = '';
+        isMuted = false;
+      }
+      const entry = seq > ACTIVITY_ITEMS_MAX ? CUT : item;
       waiting.push({
         turn,
         part,
@@ -110,7 +119,7 @@ export async function createActivityWriter(
 
 const CUT: Item = {
   type: 'notice',
-  text: `This turn said more than ${ITEMS_MAX} things; the rest is in its conversation only.`,
+  text: `This turn said more than ${ACTIVITY_ITEMS_MAX} things; the rest is in its conversation only.`,
 };
 
 /** One shape for every harness; null for what is no activity, or is in the log already. */

@@ -1,13 +1,13 @@
 import { HangarError } from '@hangar/contracts';
 import { onHanded } from '@hangar/messaging';
-import { createRedactor, type KnownSecret } from '@hangar/service-kit';
+import { createRedactor, type KnownSecret, type Redactor } from '@hangar/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 
 /** What the bus lost is read within this. */
 const LOOK_MS = 5_000;
 
 export interface RunRedactor {
-  redact(text: string): string;
+  readonly redact: Redactor;
   end(): void;
 }
 
@@ -43,14 +43,14 @@ export async function createRunRedactor(options: {
     end();
     throw error;
   }
-  return { redact: (text) => redact(text), end };
+  const newest = Object.assign((text: string) => redact(text), {
+    safeCut: (text: string) => redact.safeCut(text),
+  });
+  return { redact: newest, end };
 }
 
 /** With as many of the newest as can be looked for at once. */
-function redactorOf(
-  secrets: readonly KnownSecret[],
-  newest: readonly KnownSecret[],
-): (text: string) => string {
+function redactorOf(secrets: readonly KnownSecret[], newest: readonly KnownSecret[]): Redactor {
   try {
     return createRedactor([...secrets, ...newest]);
   } catch (error) {

@@ -9,7 +9,12 @@ import type { HarnessAdapter, TurnResult, TurnSpec } from '@hangar/harness-adapt
 import { metaOfEffect, type ActivityLog, type LeasedEffect } from '@hangar/messaging';
 import { isTransientDatabaseError } from '@hangar/messaging/postgres';
 import type { SandboxIo, SandboxRef } from '@hangar/sandbox-drivers';
-import { redactShapes, type CredentialAsker, type KnownSecret } from '@hangar/service-kit';
+import {
+  createRedactor,
+  type CredentialAsker,
+  type KnownSecret,
+  type Redactor,
+} from '@hangar/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { conversationFiles } from './conversation-files.ts';
 import { keyCommand } from './key-command.ts';
@@ -94,7 +99,7 @@ class Execution {
   readonly #id: string;
   readonly #signal: AbortSignal;
   /** Hides what looks like a secret, and the run's own once they are known [Z2]. */
-  #redact: (text: string) => string = redactShapes;
+  #redact: Redactor = createRedactor([]);
   #redactor: RunRedactor | null = null;
   readonly #stop = new AbortController();
   #run: Run | null = null;
@@ -194,7 +199,7 @@ class Execution {
     const sandboxId = request.place.sandbox_id;
     const redactor = await createRunRedactor({ nats, sandboxId, secrets, handed });
     this.#redactor = redactor;
-    this.#redact = (text) => redactor.redact(text);
+    this.#redact = redactor.redact;
   }
 
   /** Which of this run's two possible processes the sandbox knows, dead or alive. */

@@ -24,6 +24,7 @@ import {
   makeTable,
   parkedError,
   tellHanded,
+  type ConsumerOptions,
   type LogConnection,
   type EffectRunnerOptions,
   type Presence,
@@ -43,6 +44,7 @@ import {
   SANDBOX_INDEX_TABLE,
   createSandboxes,
   sandboxesAhead,
+  type Sandboxes,
 } from './sandbox.service.ts';
 import { createTerminalWatch } from './terminal-watch.ts';
 import { createSandboxWorker, holderOf } from './sandbox.worker.ts';
@@ -84,6 +86,16 @@ interface Part {
   start(): void;
   stop(): Promise<void>;
 }
+
+const policyHandler =
+  (sandboxes: Sandboxes, ttlMinutes: number, now: () => Date): ConsumerOptions['handle'] =>
+  async (event, tx) => {
+    const at = now().toISOString();
+    const steps = sandboxPolicy(event as unknown as AnyEvent, at, { ttlMinutes });
+    const meta = causedBy(event, 'sandboxes');
+    for (const { sandbox_id, command } of steps)
+      await sandboxes.execute(sandbox_id, command, { meta, tx });
+  };
 
 class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #options: SandboxesOptions;
@@ -152,25 +164,15 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
         readStream: store.readStream,
         onParked: (event, error) => onError(parkedError(event, error)),
         onError,
-        handle: async (event, tx) => {
-          const at = now().toISOString();
-          const steps = sandboxPolicy(event as unknown as AnyEvent, at, { ttlMinutes });
-          for (const { sandbox_id, command } of steps)
-            await sandboxes.execute(sandbox_id, command, {
-              meta: causedBy(event, 'sandboxes'),
-              tx,
-            });
-        },
+        handle: policyHandler(sandboxes, ttlMinutes, now),
       }),
       effects({ [PROVISION]: worker.provision }, STARTS_MAX),
       effects({ [DESTROY]: worker.destroy }, ENDS_MAX),
       createReaper({
+        ...this.#options,
         pool,
         sandboxes,
-        driver,
         presence,
-        ttlMinutes,
-        activeMax: this.#options.activeMax,
         isOwn: mirrors.isFeeding,
         // Also those that were there before this process was.
         onFound: (ref) => {
@@ -178,7 +180,6 @@ class SandboxesRuntime implements OnApplicationBootstrap, OnApplicationShutdown 
           terminals.look(ref);
         },
         now,
-        onError,
       }),
       createEnvironmentController({ nats, environments, onError }),
     );

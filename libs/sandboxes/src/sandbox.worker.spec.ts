@@ -1,163 +1,23 @@
-import { once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
-import type pg from 'pg';
-import { HangarError, validateEvent, type SandboxEvent } from '@hangar/contracts';
-import { createAggregate, type LeasedEffect, type RecordedEvent } from '@hangar/messaging';
-import { createMemoryLog } from '@hangar/messaging/memory';
-import type { SandboxDriver } from '@hangar/sandbox-drivers';
-import {
-  createFakeDriver,
-  type FakeDriver,
-  type FakeExec,
-  type FakeExecResult,
-} from '@hangar/sandbox-drivers/fake';
+import { HangarError } from '@hangar/contracts';
+import type { FakeExec } from '@hangar/sandbox-drivers/fake';
 import { eventually } from '@hangar/testing';
-import { createEnvironments } from './environment.service.ts';
-import { environmentId } from './environment.ts';
-import { decide, type SandboxCommand } from './sandbox.decider.ts';
-import { evolve, initialState, type SandboxRequest, type SandboxState } from './sandbox.ts';
-import type { Sandboxes } from './sandbox.service.ts';
-import { createSandboxWorker, type WorkerOptions } from './sandbox.worker.ts';
+import { ID, createWorkerBench, request, type WorkerBench } from './testing/worker-bench.ts';
 
-const ID = 'sbx-1a2b3c4d-1';
-const NOW = '2030-01-01T12:00:00.000Z';
-const meta = { actor: 'service:test', cause: null, correlation: 'test' };
-const never = new AbortController().signal;
-
-const REQUEST: SandboxRequest = {
-  sandbox_id: ID,
-  session_id: 'ses-1a2b3c4d',
-  epoch: 1,
-  owner: 'ada',
-  environment: 'default',
-  harness: 'fake',
-  repo: 'https://ada:s3cr3t@p4ss@example.org/repo.git',
-  base_branch: 'main',
-  branch: 'hangar/session/one',
-  cwd: '/workspace/repo',
-  purpose: 'start',
-  requested_at: NOW,
-};
-
-interface Bench {
-  driver: FakeDriver;
-  sandboxes: Sandboxes;
-  /** Plays what runs in the sandbox; the checkout succeeds unless it says otherwise. */
-  play: { exec: (exec: FakeExec) => FakeExecResult | Promise<FakeExecResult> };
-  worker: ReturnType<typeof createSandboxWorker>;
-  tell(command: Omit<SandboxCommand, 'now'>): Promise<void>;
-  provision(options?: { attempt?: number; signal?: AbortSignal }): Promise<void>;
-  destroy(): Promise<void>;
-  events(): Promise<RecordedEvent[]>;
-  state(): Promise<NonNullable<SandboxState>>;
-}
-
-/** As the contract has it: the exit is known after the streams were read. */
-const inOrder = (driver: FakeDriver): SandboxDriver => ({
-  ...driver,
-  exec: async (ref, request) => {
-    const stream = await driver.exec(ref, request);
-    const read = Promise.all([once(stream.stdout, 'close'), once(stream.stderr, 'close')]);
-    return { ...stream, exit: read.then(() => stream.exit) };
-  },
-});
-
-async function createBench(
-  options: Partial<WorkerOptions> & { recipe?: object } = {},
-): Promise<Bench> {
-  const play: Bench['play'] = { exec: () => ({}) };
-  const driver = createFakeDriver({ exec: (exec) => play.exec(exec) });
-  const log = createMemoryLog();
-  const store = log.store({ owns: ['sandbox', 'environment'], validate: validateEvent });
-  const pool = undefined as unknown as pg.Pool;
-  const sandboxes = createAggregate<SandboxState, SandboxEvent, SandboxCommand>({
-    aggregate: 'sandbox',
-    pool,
-    store,
-    foldVersion: 1,
-    initial: initialState,
-    evolve,
-    decide,
-  });
-  const environments = createEnvironments(pool, store);
-  const recipe_json = JSON.stringify({ name: 'default', ...options.recipe });
-  await environments.execute(
-    environmentId('ada', 'default'),
-    { type: 'DefineEnvironment', data: { owner: 'ada', name: 'default', recipe_json } },
-    { meta },
-  );
-  const worker = createSandboxWorker({
-    sandboxes,
-    environments,
-    driver: inOrder(driver),
-    ttlMinutes: 60,
-    installHarness: async () => '/opt/harness',
-    revealSecrets: async () => ({}),
-    forgetPresence: async () => undefined,
-    credentials: {
-      serve: () => undefined,
-      handed: async () => [],
-      forget: async () => undefined,
-    },
-    mirrors: {
-      open: async () => null,
-      feed: () => undefined,
-      isFeeding: () => false,
-      close: async () => undefined,
-    },
-    sandboxesAhead: async () => 0,
-    activeMax: 4,
-    now: () => new Date(NOW),
-    ...options,
-  });
-  const effect = (attempt: number): LeasedEffect => ({
-    key: 'k',
-    kind: 'k',
-    stream: `sandbox/${ID}`,
-    payload: { sandbox_id: ID, cause: 'asked', correlation: 'test' },
-    attempt,
-    done: async () => undefined,
-  });
-  const tell: Bench['tell'] = async (command) => {
-    await sandboxes.execute(ID, { ...command, now: NOW } as SandboxCommand, { meta });
-  };
-  return {
-    driver,
-    sandboxes,
-    play,
-    worker,
-    tell,
-    provision: ({ attempt = 1, signal = never } = {}) => worker.provision(effect(attempt), signal),
-    destroy: async () => {
-      await tell({ type: 'DestroySandbox', data: { cause: 'asked', force: true } });
-      await worker.destroy(effect(1), never);
-    },
-    events: async () => (await store.load(`sandbox/${ID}`)).events,
-    state: async () => {
-      const { state } = await sandboxes.load(ID);
-      if (!state) throw new Error('there is no sandbox');
-      return state;
-    },
-  };
-}
-
-const request = (bench: Bench, changes: Partial<SandboxRequest> = {}) =>
-  bench.tell({ type: 'ProvisionSandbox', data: { ...REQUEST, ...changes } });
-
-async function failure(bench: Bench): Promise<{ phase: string; reason: string }> {
+async function failure(bench: WorkerBench): Promise<{ phase: string; reason: string }> {
   const event = (await bench.events()).find(({ type }) => type === 'SandboxFailed');
   if (!event) throw new Error('SandboxFailed was not recorded');
   return event.data as { phase: string; reason: string };
 }
 
-const listed = async (bench: Bench): Promise<string[]> =>
+const listed = async (bench: WorkerBench): Promise<string[]> =>
   (await bench.driver.list()).map(({ id }) => id);
 
 const isSetup = (exec: FakeExec): boolean => exec.argv.length === 3;
 
 describe('a sandbox that is asked for', () => {
   it('is made once, and is ready with its place and its end [X5]', async () => {
-    const bench = await createBench();
+    const bench = await createWorkerBench();
     await request(bench);
     await bench.provision();
     const { status, place, expires_at } = await bench.state();
@@ -172,7 +32,7 @@ describe('a sandbox that is asked for', () => {
   });
 
   it('tells its phases in order [S4]', async () => {
-    const bench = await createBench({ recipe: { setup: ['npm ci'] } });
+    const bench = await createWorkerBench({ recipe: { setup: ['npm ci'] } });
     await request(bench);
     await bench.provision();
     const phases = (await bench.events()).flatMap(({ type, data }) =>
@@ -186,7 +46,7 @@ describe('a sandbox that is asked for', () => {
     { what: 'a restore', has_checkpoint: true, setup: [], files: 'no-files' },
     { what: 'a restore behind set-up commands', has_checkpoint: true, setup: ['ci'], files: '' },
   ])('for $what has the files that it needs', async ({ has_checkpoint, setup, files }) => {
-    const bench = await createBench({ recipe: { setup } });
+    const bench = await createWorkerBench({ recipe: { setup } });
     await request(bench, has_checkpoint ? { purpose: 'resume', has_checkpoint } : {});
     const checkouts: (string | undefined)[] = [];
     bench.play.exec = (exec) => {
@@ -198,7 +58,7 @@ describe('a sandbox that is asked for', () => {
   });
 
   it('is found again by the try after one that was cut', async () => {
-    const bench = await createBench();
+    const bench = await createWorkerBench();
     await request(bench);
     const lease = new AbortController();
     bench.play.exec = () => {
@@ -216,7 +76,7 @@ describe('a sandbox that is asked for', () => {
   });
 
   it('that ended while it was started is made anew', async () => {
-    const bench = await createBench();
+    const bench = await createWorkerBench();
     await request(bench);
     bench.play.exec = () => {
       bench.driver.vanish(ID);
@@ -230,7 +90,7 @@ describe('a sandbox that is asked for', () => {
   });
 
   it('is waited for while the driver cannot be asked, about a minute, then told [S5]', async () => {
-    const bench = await createBench();
+    const bench = await createWorkerBench();
     await request(bench);
     bench.driver.faults.createFails = new HangarError('unavailable', 'no node answers');
     for (let attempt = 1; attempt < 7; attempt += 1)
@@ -241,15 +101,17 @@ describe('a sandbox that is asked for', () => {
   });
 
   it('of an environment that nobody defined fails at once, in words', async () => {
-    const bench = await createBench();
+    const bench = await createWorkerBench();
     await request(bench, { environment: 'nowhere' });
     await bench.provision();
-    expect((await failure(bench)).reason).toBe('there is no environment called nowhere');
+    expect((await failure(bench)).reason).toBe(
+      'there is no environment called nowhere; define it with hangar env apply, then open the session again',
+    );
     expect(await listed(bench)).toEqual([]);
   });
 
   it('of an environment with an image fails at once: no driver runs images yet', async () => {
-    const bench = await createBench({ recipe: { image: 'debian' } });
+    const bench = await createWorkerBench({ recipe: { image: 'debian' } });
     await request(bench);
     await bench.provision();
     expect(await failure(bench)).toMatchObject({
@@ -261,7 +123,7 @@ describe('a sandbox that is asked for', () => {
 
   it('goes on when a note of its progress could not be recorded', async () => {
     let fails = 1;
-    const bench = await createBench({
+    const bench = await createWorkerBench({
       installHarness: async (_name, log) => {
         log('fetching');
         log('unpacking');
@@ -282,7 +144,7 @@ describe('a sandbox that is asked for', () => {
 
 describe('a sandbox that is not wanted any more', () => {
   it('leaves nothing when it is destroyed while it is made', async () => {
-    const bench = await createBench();
+    const bench = await createWorkerBench();
     await request(bench);
     bench.play.exec = async () => {
       await bench.destroy();
@@ -296,7 +158,7 @@ describe('a sandbox that is not wanted any more', () => {
   });
 
   it('leaves nothing when it was destroyed before it was there, and the service died', async () => {
-    const bench = await createBench();
+    const bench = await createWorkerBench();
     await request(bench);
     await bench.destroy();
     // The create that was under way ends after the destroy, with nobody to see it.
@@ -314,7 +176,7 @@ describe('a sandbox that is not wanted any more', () => {
   });
 
   it('is not made when it was destroyed before', async () => {
-    const bench = await createBench();
+    const bench = await createWorkerBench();
     await request(bench);
     await bench.destroy();
     await bench.provision();
@@ -322,7 +184,7 @@ describe('a sandbox that is not wanted any more', () => {
   });
 
   it('is not said to be gone while the driver cannot be asked', async () => {
-    const bench = await createBench();
+    const bench = await createWorkerBench();
     await request(bench);
     await bench.provision();
     bench.driver.faults.isUnreachable = true;
@@ -338,7 +200,7 @@ describe('a sandbox that is not wanted any more', () => {
 describe('a place for a sandbox [X6]', () => {
   it('is waited for, visibly, with the place in the queue', async () => {
     let ahead = 5;
-    const bench = await createBench({ sandboxesAhead: async () => ahead, activeMax: 4 });
+    const bench = await createWorkerBench({ sandboxesAhead: async () => ahead, activeMax: 4 });
     await request(bench);
     const work = bench.provision();
     await eventually(async () => (await bench.state()).text.includes('number 2 in the queue'));
@@ -351,7 +213,7 @@ describe('a place for a sandbox [X6]', () => {
   });
 
   it('is not waited for by one that is not wanted any more', async () => {
-    const bench = await createBench({ sandboxesAhead: async () => 9 });
+    const bench = await createWorkerBench({ sandboxesAhead: async () => 9 });
     await request(bench);
     const work = bench.provision();
     await eventually(async () => (await bench.state()).step === 'queued');
@@ -362,8 +224,22 @@ describe('a place for a sandbox [X6]', () => {
 });
 
 describe('what a person is told of a start that failed', () => {
+  it('is what to do about a harness that nobody can fetch, at once', async () => {
+    const bench = await createWorkerBench({
+      installHarness: async () => {
+        throw new HangarError('not_found', 'it is not installed', { hint: 'Put it there.' });
+      },
+    });
+    await request(bench);
+    await bench.provision();
+    expect(await failure(bench)).toMatchObject({
+      phase: 'harness',
+      reason: 'it is not installed; Put it there.',
+    });
+  });
+
   it('holds no credential of the repository', async () => {
-    const bench = await createBench();
+    const bench = await createWorkerBench();
     bench.play.exec = ({ argv }) => ({
       stderr: `fatal: unable to access '${argv[4]}/': 403`,
       exit: { kind: 'exited', code: 128 },
@@ -379,12 +255,12 @@ describe('what a person is told of a start that failed', () => {
   });
 
   it('is the branch that is missing, or the time that was not enough', async () => {
-    const missing = await createBench();
+    const missing = await createWorkerBench();
     missing.play.exec = () => ({ exit: { kind: 'exited', code: 3 } });
     await request(missing);
     await missing.provision();
     expect((await failure(missing)).reason).toBe('https://example.org/repo.git has no branch main');
-    const late = await createBench();
+    const late = await createWorkerBench();
     late.play.exec = () => ({ exit: { kind: 'timed_out' } });
     await request(late);
     await late.provision();
@@ -392,7 +268,7 @@ describe('what a person is told of a start that failed', () => {
   });
 
   it('is which set-up command failed and its last words, without secrets [Z2]', async () => {
-    const bench = await createBench({
+    const bench = await createWorkerBench({
       recipe: { setup: ['npm ci', 'make'], secrets: ['NPM_TOKEN'] },
       revealSecrets: async () => ({ NPM_TOKEN: 'tok-12345678' }),
     });

@@ -1,5 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { HangarError, type Recipe, type SandboxPlace } from '@hangar/contracts';
+import {
+  CLONE_MINUTES_MAX,
+  HangarError,
+  SETUP_MINUTES_MAX,
+  type Recipe,
+  type SandboxPlace,
+} from '@hangar/contracts';
 import { metaOfEffect, type LeasedEffect } from '@hangar/messaging';
 import type { SandboxDriver, SandboxRef, SandboxSpec } from '@hangar/sandbox-drivers';
 import { createRedactor, type CredentialAsker } from '@hangar/service-kit';
@@ -31,8 +37,6 @@ export interface WorkerOptions {
 }
 
 const HARNESS_ROOT = '/hangar/harness';
-const CLONE_MINUTES_MAX = 10;
-const SETUP_MINUTES_MAX = 10;
 /** Of what a failed command printed, for people. */
 const OUTPUT_CHARACTERS_MAX = 2000;
 
@@ -85,7 +89,7 @@ export function createSandboxWorker(options: WorkerOptions): SandboxWorker {
         const isLast = isTerminal || effect.attempt >= PROVISION_ATTEMPTS_MAX;
         if (!isLast && (await isWanted(sandboxes, id))) throw error;
         const phase = error instanceof StartFailure ? error.phase : 'starting';
-        await tell(effect, { type: 'MarkFailed', data: { phase, reason: failure.message } });
+        await tell(effect, { type: 'MarkFailed', data: { phase, reason: inWords(failure) } });
       }
       // A destroy that was asked for meanwhile found nothing to destroy, perhaps.
       const after = await sandboxes.load(id);
@@ -103,6 +107,10 @@ export function createSandboxWorker(options: WorkerOptions): SandboxWorker {
     },
   };
 }
+
+/** What happened, and what to do about it. */
+const inWords = ({ message, hint }: HangarError): string =>
+  [message, hint].filter(Boolean).join('; ');
 
 const isWanted = async (sandboxes: Sandboxes, id: string): Promise<boolean> =>
   (await sandboxes.load(id)).state?.status === 'provisioning';
@@ -150,7 +158,10 @@ async function provision(
   const harnessDirectory = await installHarness(
     request.harness,
     (line) => void progress('harness', line).catch(() => undefined),
-  );
+  ).catch((error: unknown) => {
+    const failure = HangarError.from(error);
+    throw ANSWERS.has(failure.code) ? new StartFailure('harness', inWords(failure)) : error;
+  });
   await progress('starting', 'starting the sandbox');
   const mirror = request.repo ? await options.mirrors.open(request.owner, request.repo) : null;
   const spec = specOf(request, recipe, harnessDirectory, mirror);
@@ -310,6 +321,6 @@ async function secretsOf(
   } catch (error) {
     const failure = HangarError.from(error);
     if (failure.code !== 'conflict') throw error;
-    throw new StartFailure('setup', [failure.message, failure.hint].filter(Boolean).join('; '));
+    throw new StartFailure('setup', inWords(failure));
   }
 }

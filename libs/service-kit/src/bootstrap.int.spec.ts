@@ -2,10 +2,10 @@ import { Agent, request as httpRequest } from 'node:http';
 import { Body, Controller, Get, Inject, Injectable, Module, Post, Sse } from '@nestjs/common';
 import type { OnApplicationShutdown, OnModuleDestroy } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { HangarError } from '@hangar/contracts';
+import { BODY_BYTES_MAX, HangarError } from '@hangar/contracts';
 import { NEVER, Subject, type Observable } from 'rxjs';
 import { z } from 'zod';
-import { BODY_BYTES_MAX, createService, type Service, type ServiceOptions } from './bootstrap.ts';
+import { createService, type Service, type ServiceOptions } from './bootstrap.ts';
 import type { HealthCheck } from './health.ts';
 import { HealthChecks } from './health.ts';
 

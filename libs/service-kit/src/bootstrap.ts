@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { DynamicModule, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { HangarError } from '@hangar/contracts';
+import { BODY_BYTES_MAX, HangarError } from '@hangar/contracts';
 import { Logger } from 'nestjs-pino';
 import type { DestinationStream } from 'pino';
 import type { Closable } from './close-on-signal.ts';
@@ -13,8 +13,6 @@ import { HealthModule, type HealthCheck } from './health.ts';
 import { createLogger, loggerModule } from './logger.ts';
 import { RouteSpan } from './route-span.ts';
 
-/** Instructions and messages are text; files have routes of their own, which stream. */
-export const BODY_BYTES_MAX = 1024 * 1024;
 /** How long an answer may go on once the service closes; a stream of events goes on for ever. */
 export const DRAIN_MILLIS_MAX = 5_000;
 

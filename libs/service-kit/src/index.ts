@@ -1,10 +1,4 @@
-export {
-  BODY_BYTES_MAX,
-  DRAIN_MILLIS_MAX,
-  createService,
-  type Service,
-  type ServiceOptions,
-} from './bootstrap.ts';
+export { DRAIN_MILLIS_MAX, createService, type Service, type ServiceOptions } from './bootstrap.ts';
 export { systemClock, type Clock } from './clock.ts';
 export { closeOnSignal, type Closable, type CloseOptions } from './close-on-signal.ts';
 export {
@@ -38,16 +32,10 @@ export { HANDED_CREDENTIAL_TABLE_SQL } from './postgres/handed-credential.sql.ts
 export { SECRET_TABLE_SQL } from './postgres/secret.sql.ts';
 export { invalidBody, toProblem, type Problem } from './problem.ts';
 export { PROVIDER_KEYS, providerKeys, providerVariables } from './provider-variables.ts';
-export { createRedactor, redactShapes, type KnownSecret } from './redact.ts';
+export { createRedactor, redactShapes, type KnownSecret, type Redactor } from './redact.ts';
 export { RouteSpan } from './route-span.ts';
 export { openStream, sealedBytes, sealStream } from './sealing.ts';
-export {
-  SECRETS_PER_OWNER_MAX,
-  SECRET_VALUE_BYTES_MAX,
-  SecretStore,
-  type RevealedSecrets,
-  type SecretDescription,
-} from './secrets.ts';
+export { SecretStore, type RevealedSecrets, type SecretDescription } from './secrets.ts';
 export type { BlobStoreSetting } from './setting-kinds.ts';
 export { currentTrace, flushTelemetry, tracer, withSpan } from './telemetry.ts';
 export {

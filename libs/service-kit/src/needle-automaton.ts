@@ -21,6 +21,10 @@ export class NeedleAutomaton {
   readonly #fail: Int32Array;
   /** Longest needle that ends in a state, or -1. */
   readonly #ending: Int32Array;
+  /** Characters of a needle that a state stands for. */
+  readonly #depth: Int32Array;
+  /** Whether some needle goes on after a state. */
+  readonly #goesOn: Uint8Array;
   /** Transitions: an open hash table from (state, character) to state. */
   readonly #keys: Float64Array;
   readonly #targets: Int32Array;
@@ -34,6 +38,8 @@ export class NeedleAutomaton {
     this.#lengths = needles.map((needle) => needle.length);
     this.#fail = new Int32Array(characters + 1);
     this.#ending = new Int32Array(characters + 1).fill(-1);
+    this.#depth = new Int32Array(characters + 1);
+    this.#goesOn = new Uint8Array(characters + 1);
     this.#keys = new Float64Array(slots).fill(-1);
     this.#targets = new Int32Array(slots);
     this.#link(this.#insert(needles));
@@ -53,6 +59,19 @@ export class NeedleAutomaton {
     return found;
   }
 
+  /**
+   * Where a text that goes on can be cut: no needle that is in it, or that may yet come of its end,
+   * is cut in two. Its length when it ends with no beginning of a needle.
+   */
+  safeCut(text: string): number {
+    let state = 0;
+    for (let at = 0; at < text.length; at += 1) state = this.#next(state, text.charCodeAt(at));
+    while (state !== 0 && this.#goesOn[state] === 0) state = this.#fail[state]!;
+    const cut = text.length - this.#depth[state]!;
+    const across = this.find(text).find(({ start, end }) => start < cut && cut < end);
+    return across ? across.start : cut;
+  }
+
   /** Gives the states of each depth: shorter beginnings have to be linked before longer ones. */
   #insert(needles: readonly string[]): Link[][] {
     const levels: Link[][] = [];
@@ -65,6 +84,8 @@ export class NeedleAutomaton {
         if (this.#keys[slot] === -1) {
           this.#keys[slot] = keyOf(state, character);
           this.#targets[slot] = this.#states;
+          this.#depth[this.#states] = at + 1;
+          this.#goesOn[state] = 1;
           (levels[at] ??= []).push({ parent: state, character, state: this.#states });
           this.#states += 1;
         }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createRedactor, redactShapes } from './redact.ts';
+import { createRedactor, redactShapes, type Redactor } from './redact.ts';
 
 const MIB = 1024 * 1024;
 /** Of the processor, not of the clock: a linear pass takes well below one, a quadratic one minutes. */
@@ -14,6 +14,45 @@ const PRIVATE_KEY = [
   'abcd==',
   '-----END OPENSSH PRIVATE KEY-----',
 ].join('\n');
+
+describe('a text that goes on', () => {
+  const join = (redact: Redactor, pieces: string[]): string => {
+    let waiting = '';
+    let told = '';
+    for (const piece of pieces) {
+      waiting += piece;
+      const cut = redact.safeCut(waiting);
+      told += redact(waiting.slice(0, cut));
+      waiting = waiting.slice(cut);
+    }
+    return told + redact(waiting);
+  };
+
+  it.each([
+    ['one secret', ['abcdefgh'], '.abcdefgh.abcdefg.bcdefgh.'],
+    ['one that begins as it ends', ['abcabcab'], '.abcabcabcab.abcab.cabcabcabcabcab.'],
+    ['one that is the beginning of another', ['abcdef', 'abcdefghij'], '.abcdefghi.abcdefghij.'],
+    ['two that overlap', ['abcdef', 'defxyz'], '.abcdefxyz.abcdefxy.defxyabcdef.'],
+    ['one inside another', ['cdef', 'abcdefgh'], '.abcdefg.abcdefgh.abcdef'],
+  ])('is redacted as a whole, wherever it is cut: %s', (_, values, text) => {
+    const redact = createRedactor(values.map((value) => ({ name: 'A', value })));
+    const whole = redact(text);
+    for (let one = 0; one <= text.length; one += 1)
+      for (let two = one; two <= text.length; two += 1) {
+        const pieces = [text.slice(0, one), text.slice(one, two), text.slice(two)];
+        expect([pieces, join(redact, pieces)]).toEqual([pieces, whole]);
+      }
+    expect(join(redact, text.split(''))).toBe(whole);
+  });
+
+  it('is told at once where no secret is near, and whole without secrets', () => {
+    const redact = createRedactor([{ name: 'A', value: 'abcdefgh' }]);
+    expect(redact.safeCut('nothing here')).toBe(12);
+    expect(redact.safeCut('only abc')).toBe(5);
+    expect(redact.safeCut('all of abcdefgh.')).toBe(16);
+    expect(createRedactor([]).safeCut('only abc')).toBe(8);
+  });
+});
 
 describe('known secrets', () => {
   const value = 'p@ss/w+rd "quoted"\\ 7é';

@@ -16,13 +16,23 @@ const LINE_CHARACTERS_MIN = 8;
 /** A shorter middle of a base64 text says too little, and stands in other texts too. */
 const BASE64_MIDDLE_CHARACTERS_MIN = 8;
 
+/** Hides secrets in a text. */
+export interface Redactor {
+  (text: string): string;
+  /**
+   * Where a text that goes on can be cut: what comes after may be the beginning of a known secret,
+   * and is shorter than its longest form, but for whole secrets that overlap it.
+   */
+  safeCut(text: string): number;
+}
+
 /**
  * Hides secrets in text ([Z2]): the given values, also as base64 (alone or inside a longer base64
  * text), URL-encoded, JSON-escaped and line by line, and whatever looks like a token.
  * Each call is linear in the text, whatever is in it. Throws HangarError('exhausted') for secrets
  * that are too long together to be looked for.
  */
-export function createRedactor(secrets: Iterable<KnownSecret>): (text: string) => string {
+export function createRedactor(secrets: Iterable<KnownSecret>): Redactor {
   const names = new Map<string, string>();
   let characters = 0;
   for (const { name, value } of secrets) {
@@ -33,10 +43,16 @@ export function createRedactor(secrets: Iterable<KnownSecret>): (text: string) =
       if (characters > NEEDLE_CHARACTERS_MAX) throw tooLong();
     }
   }
-  if (names.size === 0) return redactShapes;
+  if (names.size === 0)
+    return Object.assign((text: string) => redactShapes(text), {
+      safeCut: (text: string) => text.length,
+    });
   const automaton = new NeedleAutomaton([...names.keys()]);
   const shown = [...names.values()].map((name) => `[redacted ${name}]`);
-  return (text) => redactShapes(replaceFound(text, automaton.find(text), shown));
+  return Object.assign(
+    (text: string) => redactShapes(replaceFound(text, automaton.find(text), shown)),
+    { safeCut: (text: string) => automaton.safeCut(text) },
+  );
 }
 
 function replaceFound(text: string, found: readonly Found[], shown: readonly string[]): string {

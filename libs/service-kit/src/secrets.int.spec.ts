@@ -5,7 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import pg from 'pg';
 import { startPostgres, type EmbeddedPostgres } from './embedded/index.ts';
 import { SECRET_TABLE_SQL } from './postgres/secret.sql.ts';
-import { SECRETS_PER_OWNER_MAX, SecretStore } from './secrets.ts';
+import { SECRETS_PER_OWNER_MAX } from '@hangar/contracts';
+import { SecretStore } from './secrets.ts';
 import { Vault } from './vault.ts';
 
 const clock = { now: () => new Date('2030-01-02T03:04:05.678Z') };

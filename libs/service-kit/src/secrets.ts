@@ -1,4 +1,4 @@
-import { HangarError } from '@hangar/contracts';
+import { HangarError, SECRETS_PER_OWNER_MAX, SECRET_BYTES_MAX } from '@hangar/contracts';
 import type { Clock } from './clock.ts';
 import { askPostgres, type Queryable } from './postgres/ask-postgres.ts';
 import {
@@ -11,9 +11,6 @@ import {
 } from './postgres/secret.sql.ts';
 import type { Vault } from './vault.ts';
 
-/** A kernel hands 128 KiB to a process in one variable; half of it is left to hangar's own. */
-export const SECRET_VALUE_BYTES_MAX = 64 * 1024;
-export const SECRETS_PER_OWNER_MAX = 256;
 const RESEAL_PAGE_ROWS = 100;
 /** As an environment variable is named, for that is what a secret becomes in a run. */
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
@@ -148,9 +145,9 @@ function assertName(name: string): void {
 
 function assertValue(name: string, value: string): void {
   const bytes = Buffer.byteLength(value);
-  if (bytes === 0 || bytes > SECRET_VALUE_BYTES_MAX) {
+  if (bytes === 0 || bytes > SECRET_BYTES_MAX) {
     throw new HangarError('invalid', `The value of ${name} has ${bytes} bytes.`, {
-      hint: `Allowed are 1 to ${SECRET_VALUE_BYTES_MAX} bytes; to remove a secret, delete it.`,
+      hint: `Allowed are 1 to ${SECRET_BYTES_MAX} bytes; to remove a secret, delete it.`,
     });
   }
   if (value.includes('\0') || !value.isWellFormed()) {

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import pg from 'pg';
 import { startPostgres, type EmbeddedPostgres } from './embedded/index.ts';
 import { ACCESS_TOKEN_TABLE_SQL } from './postgres/access-token.sql.ts';
-import { allows, CACHED_TOKENS_MAX, newToken, TokenStore, TOKENS_PER_OWNER_MAX } from './tokens.ts';
+import { TOKENS_PER_OWNER_MAX } from '@hangar/contracts';
+import { allows, CACHED_TOKENS_MAX, newToken, TokenStore } from './tokens.ts';
 
 const BOOTSTRAP = 'bootstrap-token-of-the-test';
 const REVOCATION_SEEN_MILLIS_MAX = 5_000;

@@ -1,5 +1,5 @@
 import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
-import { deriveId, HangarError, newId } from '@hangar/contracts';
+import { deriveId, HangarError, newId, TOKENS_PER_OWNER_MAX } from '@hangar/contracts';
 import type { Clock } from './clock.ts';
 import {
   CREATE_TOKEN_SQL,
@@ -17,7 +17,6 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const RANDOM_CHARACTERS = 32;
 const TOKEN = /^hgr_[0-9A-Za-z]{32}$/;
 
-export const TOKENS_PER_OWNER_MAX = 100;
 const LISTED_TOKENS_MAX = 1_000;
 /** Another process's revocation is seen after this long; [Z1] grants 5 s, the rest is for the query. */
 export const CACHE_MILLIS_MAX = 4_000;

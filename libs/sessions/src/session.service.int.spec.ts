@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { validateEvent } from '@hangar/contracts';
+import { RELEASE_DEADLINE_MINUTES, validateEvent } from '@hangar/contracts';
 import {
   createLocalWake,
   createPresence,
@@ -19,7 +19,6 @@ import pg from 'pg';
 import type { SessionCommand, SessionCommands } from './session.commands.ts';
 import { SESSION_NAME_TABLE, createSessions, type Sessions } from './session.service.ts';
 import { createSessionTicker } from './session.ticker.ts';
-import { RELEASE_DEADLINE_MINUTES } from './session.timers.ts';
 import {
   SESSION_ID,
   STORIES,

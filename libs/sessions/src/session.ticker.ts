@@ -1,4 +1,4 @@
-import { TURN_GRACE_MINUTES } from '@hangar/contracts';
+import { RELEASE_DEADLINE_MINUTES, TURN_GRACE_MINUTES } from '@hangar/contracts';
 import {
   createTimerRunner,
   type DueTimer,
@@ -12,12 +12,7 @@ import type { SessionCommand } from './session.commands.ts';
 import type { Sessions } from './session.service.ts';
 import { timerId } from './session.service.ts';
 import { heldSandbox, turnOf, type Session } from './session.ts';
-import {
-  RELEASE_DEADLINE_MINUTES,
-  wantedTimers,
-  type SessionSettings,
-  type WantedTimer,
-} from './session.timers.ts';
+import { wantedTimers, type SessionSettings, type WantedTimer } from './session.timers.ts';
 
 export interface TickerOptions {
   pool: pg.Pool;

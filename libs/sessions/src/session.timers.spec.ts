@@ -1,6 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { CHECKPOINT_DEADLINE_MINUTES, TURN_GRACE_MINUTES } from '@hangar/contracts';
-import { RELEASE_DEADLINE_MINUTES, wantedTimers } from './session.timers.ts';
+import {
+  CHECKPOINT_DEADLINE_MINUTES,
+  RELEASE_DEADLINE_MINUTES,
+  TURN_GRACE_MINUTES,
+} from '@hangar/contracts';
+import { wantedTimers } from './session.timers.ts';
 import {
   STORIES,
   checkpointId,

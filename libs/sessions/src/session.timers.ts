@@ -1,8 +1,9 @@
-import { CHECKPOINT_DEADLINE_MINUTES, TURN_GRACE_MINUTES } from '@hangar/contracts';
+import {
+  CHECKPOINT_DEADLINE_MINUTES,
+  RELEASE_DEADLINE_MINUTES,
+  TURN_GRACE_MINUTES,
+} from '@hangar/contracts';
 import { isUnsaved, openAsks, turnOf, type Phase, type Session } from './session.ts';
-
-/** A sandbox that did not say for this long that it is gone is no longer waited for. */
-export const RELEASE_DEADLINE_MINUTES = 15;
 
 export interface SessionSettings {
   startDeadlineMinutes: number;

@@ -19,6 +19,7 @@ import { limitsCommand } from './limits.ts';
 import { deleteCommand as secretDelete } from './secret/delete.ts';
 import { listCommand as secretList } from './secret/list.ts';
 import { setCommand as secretSet } from './secret/set.ts';
+import { mcpCommand } from './mcp/mcp.ts';
 import { activityCommand } from './session/activity.ts';
 import { answerCommand } from './session/answer.ts';
 import { archiveCommand } from './session/archive.ts';
@@ -109,6 +110,7 @@ export const allCommands: readonly CommandDefinition[] = [
   auditReplay,
   harnessList,
   limitsCommand,
+  mcpCommand,
   doctorCommand,
   createCompletionCommand(completionWords),
   versionCommand,

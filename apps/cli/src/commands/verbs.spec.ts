@@ -62,7 +62,7 @@ describe('the routes of the server', () => {
     ],
     ['GET /health/live', 'for the supervisor of the process; doctor asks for ready'],
   ]);
-  /** The REST surface (SPEC U1), with the names that its OpenAPI document gives the parameters. */
+  /** The surface of the server [U1] [U4], with the names that its OpenAPI document gives the parameters. */
   const ROUTES = [
     'POST /api/sessions',
     'GET /api/sessions',
@@ -118,6 +118,7 @@ describe('the routes of the server', () => {
     'GET /api/audit',
     'GET /api/audit/verify',
     'GET /api/audit/replay',
+    'POST /mcp',
     'GET /api/openapi.json',
     'GET /health/live',
     'GET /health/ready',
@@ -147,6 +148,12 @@ describe('the routes of the server', () => {
     expect(notAsked.map(({ path }) => path.join(' '))).toEqual([]);
   });
 
-  /** These have specs of their own: they touch files, the machine or the keyboard. */
-  const NOT_IN_CASES = new Set(['checkpoint export', 'doctor', 'completion', 'session attach']);
+  /** These have specs of their own: they touch files, the machine, the keyboard or stdin. */
+  const NOT_IN_CASES = new Set([
+    'checkpoint export',
+    'mcp',
+    'doctor',
+    'completion',
+    'session attach',
+  ]);
 });

@@ -9,6 +9,8 @@ export interface RunSetting {
   tty?: boolean;
   colour?: boolean;
   stdin?: string | Uint8Array;
+  /** What comes line by line, until it ends. */
+  lines?: AsyncIterable<string> | Iterable<string>;
   /** What the person answers when asked: the same each time, or one after the other. */
   answer?: string | string[];
   env?: Record<string, string>;
@@ -57,6 +59,9 @@ export async function runCommand(argv: string[], setting: RunSetting = {}): Prom
     stdin: {
       isTty: tty && setting.stdin === undefined,
       readAll: () => Promise.resolve(Buffer.from(setting.stdin ?? '')),
+      async *lines() {
+        yield* setting.lines ?? [];
+      },
       ask(question) {
         questions.push(question);
         const { answer = '' } = setting;

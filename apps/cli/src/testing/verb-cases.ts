@@ -420,9 +420,15 @@ export const VERB_CASES: VerbCase[] = [
           {
             name: 'claude-code',
             version: '2.1.0',
+            verified: true,
             capabilities: { choosesId: true, steer: true, withdraw: false, someNewThing: true },
           },
-          { name: 'pi', version: '1.1.0', capabilities: { choosesId: true, steer: false } },
+          {
+            name: 'pi',
+            version: '1.1.0',
+            verified: false,
+            capabilities: { choosesId: true, steer: false },
+          },
         ],
       },
     },

@@ -11,6 +11,8 @@ export interface AuditFilter {
   /** RFC 3339. */
   since?: string | undefined;
   until?: string | undefined;
+  /** Oldest first when left out. */
+  order?: 'asc' | 'desc' | undefined;
   limit?: number | undefined;
   cursor?: string | undefined;
 }

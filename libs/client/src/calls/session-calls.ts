@@ -7,6 +7,7 @@ import type {
   PermissionsInput,
   RenameSession,
   SendMessageInput,
+  SessionCard,
   SessionDocument,
   SessionOutcome,
   SessionStateName,
@@ -36,6 +37,11 @@ export interface SessionCalls {
   create(body: CreateSessionInput, options?: CreateOptions): Promise<SessionOutcome>;
   list(filter?: SessionFilter, options?: CallOptions): Promise<Page<SessionSummary>>;
   get(ref: string, options?: CallOptions): Promise<SessionDocument>;
+  /** What waits on a person in any session, longest first. */
+  cards(
+    query?: { limit?: number | undefined; cursor?: string | undefined },
+    options?: CallOptions,
+  ): Promise<Page<SessionCard>>;
   open(ref: string, options?: WaitOptions): Promise<SessionOutcome>;
   /** Answers at once; the message waits in the session until it is delivered [M1]. */
   send(ref: string, body: SendMessageInput, options?: CreateOptions): Promise<MessageReceipt>;
@@ -113,6 +119,13 @@ export function createSessionCalls(transport: Transport): SessionCalls {
       transport.json({ method: 'GET', path: sessionPath(ref), signal: options.signal }),
     send: (ref, body, options) => send(ref, body, options),
     sendAndWait: (ref, body, options) => send(ref, body, options),
+    cards: (query = {}, options = {}) =>
+      transport.json({
+        method: 'GET',
+        path: '/api/cards',
+        query: { ...query },
+        signal: options.signal,
+      }),
     // These four say where to end up, so asking twice is asking once.
     open: (ref, options) => act(ref, 'open', { repeatable: true, options }),
     suspend: (ref, body = {}, options) => act(ref, 'suspend', { body, repeatable: true, options }),

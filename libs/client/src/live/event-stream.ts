@@ -16,6 +16,8 @@ export interface EventStreamOptions {
   signal?: AbortSignal | undefined;
   /** Told of each reconnect, with the reason; for a person who looks on. */
   onReconnect?: ((reason: string) => void) | undefined;
+  /** Told each time the server has answered and the line is open, before its first event. */
+  onConnect?: (() => void) | undefined;
   /** Pause between tries and silence that counts as dead; tests shorten them. */
   retryMs?: number;
   silenceSeconds?: number;
@@ -96,6 +98,7 @@ async function* readPieces(
     tries: 1,
     signal,
   });
+  options.onConnect?.();
   const reader = (answer.body ?? emptyBody()).getReader();
   const decoder = new TextDecoder();
   let timer = setTimeout(() => dead.abort(), silenceMs);

@@ -140,6 +140,8 @@ export const harnessSchema = z
   .object({
     name: z.string(),
     version: z.string().nullable(),
+    /** The adapter was tried against the CLI itself; false: only against what is said of it. */
+    verified: z.boolean(),
     capabilities: z.record(z.string(), z.boolean()),
   })
   .meta({ id: 'Harness' });

@@ -1,18 +1,35 @@
 import { z } from 'zod';
-import { EXEC_SECONDS_DEFAULT, EXEC_SECONDS_MAX, EXEC_STDIN_BYTES_MAX } from '../limits.ts';
+import {
+  EXEC_ARGUMENTS_MAX,
+  EXEC_ARGUMENT_CHARACTERS_MAX,
+  EXEC_SECONDS_DEFAULT,
+  EXEC_SECONDS_MAX,
+  EXEC_STDIN_BYTES_MAX,
+} from '../limits.ts';
 import { checkpointIdSchema } from './sessions.ts';
 import { checkpointSchema } from './session-document.ts';
 import { formSchema, timeSchema } from './names.ts';
 
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+/** Without groups of four, for which the engine would need a stack as long as the text. */
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+const NOT_BASE64 = 'this is not base64';
+
+const STDIN = { message: `stdin has at most ${EXEC_STDIN_BYTES_MAX} bytes` };
+
+const base64Bytes = (text: string): number =>
+  (text.length / 4) * 3 - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0);
 
 export const execSchema = z
   .strictObject({
-    argv: z.array(z.string().max(131_072)).min(1).max(1024),
+    argv: z.array(z.string().max(EXEC_ARGUMENT_CHARACTERS_MAX)).min(1).max(EXEC_ARGUMENTS_MAX),
     cwd: z.string().min(1).max(4096).optional(),
-    stdin: z.string().max(EXEC_STDIN_BYTES_MAX).optional(),
-    stdin_base64: formSchema(BASE64, 'this is not base64')
-      .max(Math.ceil((EXEC_STDIN_BYTES_MAX * 4) / 3) + 4)
+    stdin: z
+      .string()
+      .refine((text) => new TextEncoder().encode(text).byteLength <= EXEC_STDIN_BYTES_MAX, STDIN)
+      .optional(),
+    stdin_base64: formSchema(BASE64, NOT_BASE64)
+      .refine((text) => text.length % 4 === 0, { message: NOT_BASE64 })
+      .refine((text) => base64Bytes(text) <= EXEC_STDIN_BYTES_MAX, STDIN)
       .optional(),
     timeout_seconds: z.int().min(1).max(EXEC_SECONDS_MAX).default(EXEC_SECONDS_DEFAULT),
   })

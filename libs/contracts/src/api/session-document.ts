@@ -121,6 +121,21 @@ export const cardSchema = z
   .meta({ id: 'Card' });
 export type CardDocument = z.infer<typeof cardSchema>;
 
+/** A card and whose it is: what waits on a person in any of the sessions. */
+export const sessionCardSchema = z
+  .object({
+    card: cardSchema,
+    session: z.object({
+      id: z.string(),
+      name: z.string(),
+      title: z.string(),
+      state: sessionStateSchema,
+    }),
+  })
+  .meta({ id: 'SessionCard' });
+export type SessionCard = z.infer<typeof sessionCardSchema>;
+export const sessionCardPageSchema = pageOf(sessionCardSchema);
+
 export const queuedMessageSchema = z
   .object({
     message_id: z.string(),

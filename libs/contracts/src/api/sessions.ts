@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { MESSAGE_ID_PATTERN, SESSION_PART_ID_PATTERN } from '../ids.ts';
-import { IDLE_MINUTES_MAX, MESSAGE_BYTES_MAX, TITLE_CHARACTERS_MAX } from '../limits.ts';
+import {
+  ANSWER_CHARACTERS_MAX,
+  COMMENTS_MAX,
+  IDLE_MINUTES_MAX,
+  MESSAGE_BYTES_MAX,
+  TITLE_CHARACTERS_MAX,
+} from '../limits.ts';
 import {
   branchSchema,
   environmentNameSchema,
@@ -47,8 +53,30 @@ export type CreateSessionInput = z.input<typeof createSessionSchema>;
 /** Bodies of calls that need none; an empty body is the same. */
 export const emptyBodySchema = z.strictObject({});
 
+/** A comment on a line of a change; it reaches the agent as text of the message it goes with. */
+export const lineCommentSchema = z
+  .strictObject({
+    path: z.string().min(1).max(4096),
+    /** Counted from 1, in the file as it was (`old`) or as it is (`new`). */
+    line: z.int().min(1).max(100_000_000),
+    side: z.enum(['old', 'new']).default('new'),
+    /** The line itself, so that the agent finds it when the file has changed since. */
+    code: z.string().max(2000).default(''),
+    text: z.string().min(1, 'say something').max(ANSWER_CHARACTERS_MAX),
+  })
+  .meta({ id: 'LineComment' });
+export type LineComment = z.output<typeof lineCommentSchema>;
+
+/** `message` may be left out where there are comments: they are a message by themselves. */
 export const sendMessageSchema = z
-  .strictObject({ message: messageSchema, mode: z.enum(MESSAGE_MODES).default('auto') })
+  .strictObject({
+    message: messageSchema.optional(),
+    comments: z.array(lineCommentSchema).max(COMMENTS_MAX).default([]),
+    mode: z.enum(MESSAGE_MODES).default('auto'),
+  })
+  .refine((body) => body.message !== undefined || body.comments.length > 0, {
+    message: 'give a message, comments, or both',
+  })
   .meta({ id: 'SendMessage' });
 export type SendMessage = z.infer<typeof sendMessageSchema>;
 export type SendMessageInput = z.input<typeof sendMessageSchema>;

@@ -256,7 +256,8 @@ describe('GET /api/harnesses [H1]', () => {
     expect(body.items).toContainEqual({
       name: 'pi',
       version: '1.0.0',
-      capabilities: { steer: false },
+      verified: false,
+      capabilities: { steer: false, approvals: false, talk: false },
     });
     // The one for trying hangar out can be used, and is not offered.
     expect(body.items.map(({ name }) => name)).toEqual(['claude-code', 'codex', 'pi']);

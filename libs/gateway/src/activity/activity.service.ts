@@ -62,6 +62,13 @@ export class ActivityService {
     return { items, next_cursor: found.length > size ? (items.at(-1)?.cursor ?? null) : null };
   }
 
+  /** The cursor of its newest item: what `after` takes to hear of what comes next. */
+  async head(caller: Caller, ref: string): Promise<string> {
+    const { activity, reader } = this.#parts;
+    const { id } = await reader.find(caller.owner, ref);
+    return encodePlace(await activity.head(id));
+  }
+
   /** From now on, or after the item that `lastId` names. */
   async follow(
     caller: Caller,

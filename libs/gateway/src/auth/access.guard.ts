@@ -78,7 +78,8 @@ export function bearerOf(header: string | undefined): string | null {
   return /^Bearer +([\x21-\x7e]{1,512})$/i.exec(header ?? '')?.[1] ?? null;
 }
 
-function requireScope(principal: Principal, scope: Scope): void {
+/** Throws `forbidden` when the token does not hold the scope. */
+export function requireScope(principal: Pick<Principal, 'scopes'>, scope: Scope): void {
   if (allows(principal, scope)) return;
   throw new HangarError('forbidden', `This needs a token with the scope ${scope}.`, {
     hint: `This token has: ${principal.scopes.join(', ')}. Ask an admin for another one.`,

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Controller, Get, RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import { CONTROLLERS } from '../gateway.module.ts';
+import { ALL_TOOLS } from '../mcp/all-tools.ts';
 import { ROUTE_RULES, type RouteRules } from './route.ts';
 
 interface Found {
@@ -36,6 +37,7 @@ const EXPECTED: Record<string, string> = {
   'POST /api/sessions': 'write',
   'GET /api/sessions': 'read',
   'GET /api/sessions/:ref': 'read',
+  'GET /api/cards': 'read',
   'DELETE /api/sessions/:ref': 'write',
   'POST /api/sessions/:ref/open': 'write',
   'POST /api/sessions/:ref/send': 'write',
@@ -87,11 +89,38 @@ const EXPECTED: Record<string, string> = {
   'DELETE /api/webhooks/:name': 'write',
   'POST /api/webhooks/:name/test': 'write',
   'POST /api/webhooks/:name/redeliver': 'write',
+  'ALL /mcp': 'read',
+};
+
+/** The same for tools: the route that they share lets in whoever may read. */
+const EXPECTED_TOOLS: Record<string, string> = {
+  limits: 'read',
+  new_session: 'write',
+  list_sessions: 'read',
+  get_session: 'read',
+  send_to_session: 'write',
+  answer: 'write',
+  open_session: 'write',
+  suspend_session: 'write',
+  keep_session: 'write',
+  interrupt_session: 'write',
+  resolve_interruption: 'write',
+  archive_session: 'write',
+  changes: 'read',
+  activity: 'read',
+  decisions: 'read',
+  checkpoints: 'read',
 };
 
 describe('routes', () => {
   it('each have the scope that is written down for them', () => {
     expect(scopesOf(CONTROLLERS)).toEqual(EXPECTED);
+  });
+
+  it('and tools each have the scope that is written down for them', () => {
+    const scopes = ALL_TOOLS.map(({ name, scope }) => [name, scope]);
+    expect(Object.fromEntries(scopes)).toEqual(EXPECTED_TOOLS);
+    expect(new Set(ALL_TOOLS.map(({ name }) => name)).size).toBe(ALL_TOOLS.length);
   });
 
   it('without rules are found', () => {

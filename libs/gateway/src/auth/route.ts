@@ -1,4 +1,5 @@
 import {
+  All,
   applyDecorators,
   Delete,
   Get,
@@ -19,7 +20,7 @@ import {
 import { HTTP_STATUS, noQuerySchema, type ErrorCode, type Scope } from '@hangar/contracts';
 import { z } from 'zod';
 
-const VERBS = { GET: Get, POST: Post, PUT: Put, DELETE: Delete } as const;
+const VERBS = { GET: Get, POST: Post, PUT: Put, DELETE: Delete, ALL: All } as const;
 
 /** What a route says of itself: who may call it, what it takes and what it answers. */
 export interface RouteRules {

@@ -45,9 +45,10 @@ const ANSWER = `update gateway.idempotency_key set answer = coalesce(answer, $3)
   where owner = $1 and key = $2`;
 const RELEASE = `delete from gateway.idempotency_key
   where owner = $1 and key = $2 and answer is null`;
-const FORGET = `delete from gateway.idempotency_key where ctid in (
-  select ctid from gateway.idempotency_key
-  where at < now() - make_interval(days => ${IDEMPOTENCY_KEY_DAYS}) limit 100)`;
+const OLD = `at < now() - make_interval(days => ${IDEMPOTENCY_KEY_DAYS})`;
+/** This one when it is old, so that it is known for so long and no longer; and some others. */
+const FORGET = `delete from gateway.idempotency_key where ${OLD} and (owner = $1 and key = $2
+  or ctid = any(array(select ctid from gateway.idempotency_key where ${OLD} limit 100)))`;
 
 interface Row {
   request: Buffer;
@@ -84,7 +85,7 @@ export class Idempotency {
     const { key, requestHash } = creation;
     if (key === null) return work(randomUUID());
     const { owner } = caller;
-    await this.#pool.query(FORGET);
+    await this.#pool.query(FORGET, [owner, key]);
     const request = this.#vault.seal(requestHash, aadOf('request', owner, key));
     await this.#pool.query(RESERVE, [owner, key, request, randomUUID()]);
     const row = await this.#find(this.#pool, caller, creation);

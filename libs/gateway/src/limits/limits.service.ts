@@ -6,13 +6,11 @@ import {
   type LimitsQuery,
   type Recipe,
 } from '@hangar/contracts';
-import { SCROLLBACK_BYTES_MAX, TERMINALS_MAX, VIEWERS_MAX } from '@hangar/sandbox-drivers';
 import type { Caller } from '../auth/caller.ts';
 import type { EnvironmentReader } from '../environments/environment.reader.ts';
 import { allowedHarnesses, named } from '../sessions/new-session.ts';
 import type { GatewaySettings } from '../settings.ts';
-
-type Limit = LimitsDocument['limits'][number];
+import { builtInLimits, type Limit } from './built-in-limits.ts';
 
 /** What is in force before anything starts [S8]: the same values that new sessions get. */
 export class LimitsService {
@@ -52,7 +50,7 @@ function requireHarness(
 }
 
 export function limitsOf(recipe: Recipe | null, settings: GatewaySettings): Limit[] {
-  return [...recipeLimits(recipe, settings), ...settingLimits(settings), ...builtIn()];
+  return [...recipeLimits(recipe, settings), ...settingLimits(settings), ...builtInLimits()];
 }
 
 function recipeLimits(recipe: Recipe | null, settings: GatewaySettings): Limit[] {
@@ -149,37 +147,5 @@ function settingLimits(settings: GatewaySettings): Limit[] {
       'HANGAR_MAX_ACTIVE_SESSIONS',
       'Sessions that have a sandbox at the same time.',
     ),
-  ];
-}
-
-function builtIn(): Limit[] {
-  const of = (name: string, value: number, unit: string, does: string): Limit => ({
-    name,
-    value,
-    unit,
-    default: value,
-    source: 'built_in',
-    changed_by: null,
-    does,
-  });
-  return [
-    of('messages_queued', contract.MESSAGES_QUEUED_MAX, 'messages', 'Waiting in one session.'),
-    of('message_bytes', contract.MESSAGE_BYTES_MAX, 'bytes', 'Of one message.'),
-    of('idle_minutes_max', contract.IDLE_MINUTES_MAX, 'minutes', 'The longest idle_minutes.'),
-    of('turn_minutes_max', contract.TURN_MINUTES_MAX, 'minutes', 'The longest turn_minutes.'),
-    of('body_bytes', contract.BODY_BYTES_MAX, 'bytes', 'Of the body of a request.'),
-    of('secret_bytes', contract.SECRET_BYTES_MAX, 'bytes', 'Of the value of a secret.'),
-    of('wait_seconds', contract.WAIT_SECONDS_MAX, 'seconds', 'The longest ?wait.'),
-    of('page_size', contract.PAGE_SIZE_MAX, 'items', 'On one page of a list.'),
-    of('exec_seconds', contract.EXEC_SECONDS_MAX, 'seconds', 'The longest exec.'),
-    of('exec_output_bytes', contract.EXEC_OUTPUT_BYTES_MAX, 'bytes', 'Each of stdout and stderr.'),
-    of('exec_stdin_bytes', contract.EXEC_STDIN_BYTES_MAX, 'bytes', 'Input of an exec.'),
-    of('terminals', TERMINALS_MAX, 'terminals', 'Of one sandbox; ended ones make room.'),
-    of('terminal_viewers', VIEWERS_MAX, 'viewers', 'Attached to one terminal.'),
-    of('terminal_scrollback_bytes', SCROLLBACK_BYTES_MAX, 'bytes', 'Kept of what one printed.'),
-    of('webhooks', contract.WEBHOOKS_PER_OWNER_MAX, 'webhooks', 'Of one owner.'),
-    of('webhook_waiting', contract.WEBHOOK_WAITING_MAX, 'deliveries', 'Waiting for one webhook.'),
-    of('webhook_delivery_days', contract.WEBHOOK_DELIVERY_DAYS, 'days', 'Deliveries are kept.'),
-    of('idempotency_key_days', contract.IDEMPOTENCY_KEY_DAYS, 'days', 'Keys are remembered.'),
   ];
 }

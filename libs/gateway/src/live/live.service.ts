@@ -1,4 +1,4 @@
-import { HangarError } from '@hangar/contracts';
+import { EVENT_STREAMS_MAX, HangarError } from '@hangar/contracts';
 import type { EventStore } from '@hangar/messaging';
 import type { Response } from 'express';
 import type { Caller } from '../auth/caller.ts';
@@ -13,8 +13,6 @@ import {
 import type { EventOwners } from './event.document.ts';
 import type { Signal } from './signal.ts';
 
-/** Streams of events held open at once in one process. */
-export const STREAMS_MAX = 500;
 /** Silence longer than this is taken for a dead connection by clients and proxies. */
 export const HEARTBEAT_MS = 15_000;
 /** A client that takes nothing for this long is let go; it comes back with its last id. */
@@ -75,10 +73,14 @@ export class LiveService {
     signal: Signal,
     response: Response,
   ): Promise<void> {
-    if (this.#streams >= STREAMS_MAX) {
-      throw new HangarError('exhausted', `${STREAMS_MAX} streams of events are open already.`, {
-        hint: 'Close some, or follow everything with one: GET /api/events.',
-      });
+    if (this.#streams >= EVENT_STREAMS_MAX) {
+      throw new HangarError(
+        'exhausted',
+        `${EVENT_STREAMS_MAX} streams of events are open already.`,
+        {
+          hint: 'Close some, or follow everything with one: GET /api/events.',
+        },
+      );
     }
     this.#streams += 1;
     const stop = AbortSignal.any([this.#closing.signal, caller.gone]);

@@ -4,12 +4,14 @@ import {
   type Ask,
   type CardDocument,
   type MessageReceipt,
+  type Page,
   type Problem,
+  type SessionCard,
   type SessionDocument,
   type SessionOutcome,
 } from '@hangar/contracts';
 import { eventually } from '@hangar/testing';
-import { call } from '../testing/http.ts';
+import { call, newOwner } from '../testing/http.ts';
 import { startGatewayStack, type GatewayStack } from '../testing/stack.ts';
 
 let stack: GatewayStack;
@@ -209,6 +211,39 @@ interface Answered {
   answer: { verdict: string; answers: { question_id: string; text: string }[]; reason: string };
   answered_by: string;
 }
+
+describe('GET /api/cards', () => {
+  it('has the cards of all sessions of the owner, longest first, a page at a time [A1]', async () => {
+    const names = ['cards-a', 'cards-b', 'cards-c'];
+    for (const name of names) {
+      await atWork(name);
+      await raised(name, QUESTION);
+    }
+    const seen: SessionCard[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: Page<SessionCard> = (
+        await call<Page<SessionCard>>(
+          stack,
+          `GET /api/cards?limit=1${cursor ? `&cursor=${cursor}` : ''}`,
+        )
+      ).body;
+      expect(page.items.length).toBeLessThanOrEqual(1);
+      seen.push(...page.items);
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+    const own = seen.filter(({ session }) => names.includes(session.name));
+    expect(own.map(({ session }) => session.name)).toEqual(names);
+    expect(own[0]).toMatchObject({
+      session: { state: 'ACTIVE', title: 'cards-a' },
+      card: { kind: 'question', text: 'Which one?', choices: ['A', 'B'] },
+    });
+    const other = await newOwner(stack, 'cards-of-nobody', 'read');
+    const theirs = await call<Page<SessionCard>>(stack, 'GET /api/cards', { token: other });
+    expect(theirs.body.items).toEqual([]);
+    await stack.spokes.release('RunFinished');
+  });
+});
 
 describe('POST /api/sessions/{ref}/cards/{card_id}/answer', () => {
   const answer = (ref: string, card: string, body: object) =>

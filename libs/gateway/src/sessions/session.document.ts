@@ -128,7 +128,7 @@ export const checkpointDocument = (row: CheckpointView): CheckpointDocument => (
   warnings: row.warnings as CheckpointDocument['warnings'],
 });
 
-const cardDocument = (row: CardView): CardDocument => ({
+export const cardDocument = (row: CardView): CardDocument => ({
   id: row.id,
   kind: row.kind,
   text: row.text,

@@ -4,12 +4,15 @@ import {
   SESSION_ID_PATTERN,
   type ListSessionsQuery,
   type Page,
+  type PageQuery,
+  type SessionCard,
   type SessionDocument,
   type SessionSummary,
 } from '@hangar/contracts';
 import { Brackets, In, Not, type DataSource, type SelectQueryBuilder } from 'typeorm';
 import { decodeCursor, encodeCursor } from '../storage/cursor.ts';
 import {
+  cardDocument,
   sessionDocument,
   sessionSummary,
   type SessionCounts,
@@ -26,6 +29,15 @@ const COUNTS = `select s.id,
     (select count(*)::int from view.message_view m
       where m.session_id = s.id and m.status = 'queued') as queue_count
   from unnest($1::text[]) as s (id)`;
+
+/** Times are compared in milliseconds, as a cursor has them. */
+const CARDS = `select c.*, s.name, s.title, s.state
+  from view.card_view c join view.session_view s on s.id = c.session_id
+  where s.owner = $1 and s.state <> 'DELETED' and ($2::timestamptz is null
+    or (date_trunc('milliseconds', c.since), c.id) > ($2::timestamptz, $3))
+  order by date_trunc('milliseconds', c.since), c.id limit $4`;
+
+type CardRow = CardView & Pick<SessionCard['session'], 'name' | 'title' | 'state'>;
 
 /** Reads sessions of one owner; another's are not there [Z1]. Reading changes nothing [S5]. */
 export class SessionReader {
@@ -125,6 +137,22 @@ export class SessionReader {
 
   turns(session_id: string): Promise<TurnView[]> {
     return this.#source.getRepository(TurnView).findBy({ session_id });
+  }
+
+  /** What waits on the owner in any session, longest first. */
+  async cards(owner: string, query: PageQuery): Promise<Page<SessionCard>> {
+    const size = query.limit ?? PAGE_SIZE_DEFAULT;
+    const [since = null, id = null] = query.cursor ? decodeCursor(query.cursor, 2) : [];
+    const rows = (await this.#source.query(CARDS, [owner, since, id, size + 1])) as CardRow[];
+    const page = rows.slice(0, size);
+    const last = rows.length > size ? page.at(-1) : undefined;
+    return {
+      items: page.map(({ name, title, state, ...card }) => ({
+        card: cardDocument(card),
+        session: { id: card.session_id, name, title, state },
+      })),
+      next_cursor: last ? encodeCursor(last.since.toISOString(), last.id) : null,
+    };
   }
 
   /** Newest first; the cursor is the last one seen, so a page never repeats or skips one. */

@@ -116,7 +116,8 @@ export class SessionsController {
   @Route({
     at: 'POST :ref/send',
     id: 'sendMessage',
-    summary: 'Send a message; a suspended session resumes by itself.',
+    summary:
+      'Send a message, comments on lines of changes, or both; a suspended session resumes by itself.',
     scope: 'write',
     creates: true,
     query: waitQuerySchema,

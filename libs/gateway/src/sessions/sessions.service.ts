@@ -1,10 +1,8 @@
 import {
   TAKE_BACK_SECONDS_MAX,
   deriveId,
-  type Answer as Answered,
   type AnswerCardBody,
   type ChangeHarness,
-  type Ask,
   type PermissionsDocument,
   HangarError,
   type CreateSession,
@@ -12,8 +10,10 @@ import {
   type ListSessionsQuery,
   type MessageReceipt,
   type Page,
+  type PageQuery,
   type RenameSession,
   type SendMessage,
+  type SessionCard,
   type SessionDocument,
   type SessionOutcome,
   type SessionSummary,
@@ -26,11 +26,19 @@ import type { EnvironmentReader } from '../environments/environment.reader.ts';
 import type { Creation, Idempotency } from '../idempotency/idempotency.ts';
 import type { GatewaySettings } from '../settings.ts';
 import type { ViewWatch } from '../views/view-watch.ts';
+import { answerOf } from './card-answer.ts';
+import { messageText } from './message-text.ts';
 import { newSession, requireAsking, requireHarness } from './new-session.ts';
-import { sessionDocument } from './session.document.ts';
+import { sessionDocument, type SessionRows } from './session.document.ts';
 import * as outcome from './session.outcome.ts';
 import type { SessionReader } from './session.reader.ts';
 import type { MessageView, SessionView } from './session.view.ts';
+
+/** How long an answer is held back for the outcome, and who looks on meanwhile. */
+export interface Hold extends WaitQuery {
+  /** With each look at the session, while the answer is held back; `null`: deleted. */
+  onLook?(rows: SessionRows | null): Promise<void>;
+}
 
 export interface SessionsParts {
   reader: SessionReader;
@@ -64,6 +72,10 @@ export class SessionsService {
     return this.#parts.reader.list(caller.owner, query);
   }
 
+  cards(caller: Caller, query: PageQuery): Promise<Page<SessionCard>> {
+    return this.#parts.reader.cards(caller.owner, query);
+  }
+
   get(caller: Caller, ref: string): Promise<SessionDocument> {
     return this.#parts.reader.document(caller.owner, ref);
   }
@@ -72,15 +84,15 @@ export class SessionsService {
     caller: Caller,
     creation: Creation,
     body: CreateSession,
-    { wait }: WaitQuery,
+    hold: Hold,
   ): Promise<Answer> {
     const made = await this.#parts.idempotency.once(caller, creation, (seed) =>
       this.#make(caller, seed, body),
     );
-    if (wait === undefined) return new Answer(201, made.body);
+    if (hold.wait === undefined) return new Answer(201, made.body);
     const { session_id, message_id, version } = made;
     const wanted = message_id ? outcome.answered(version, message_id) : outcome.started(version);
-    return this.#waited(caller, session_id, wanted, wait, message_id);
+    return this.#waited(caller, session_id, wanted, hold, message_id);
   }
 
   async #make(caller: Caller, seed: string, body: CreateSession): Promise<Made<SessionDocument>> {
@@ -116,7 +128,7 @@ export class SessionsService {
     ref: string,
     creation: Creation,
     body: SendMessage,
-    { wait }: WaitQuery,
+    hold: Hold,
   ): Promise<Answer> {
     const { reader, settings } = this.#parts;
     const { id, harness } = await reader.find(caller.owner, ref);
@@ -126,9 +138,9 @@ export class SessionsService {
     const made = await this.#parts.idempotency.once(caller, creation, (seed) =>
       this.#queue(caller, id, seed, { ...body, steers }),
     );
-    if (wait === undefined) return new Answer(202, made.body);
+    if (hold.wait === undefined) return new Answer(202, made.body);
     const { message_id } = made.body;
-    return this.#waited(caller, id, outcome.answered(made.version, message_id), wait, message_id);
+    return this.#waited(caller, id, outcome.answered(made.version, message_id), hold, message_id);
   }
 
   async #queue(
@@ -138,7 +150,7 @@ export class SessionsService {
     { steers, ...body }: SendMessage & { steers: boolean },
   ): Promise<Made<MessageReceipt>> {
     const message_id = deriveId('msg', id, seed);
-    const data = { message_id, text: body.message, mode: body.mode, steers };
+    const data = { message_id, text: messageText(body), mode: body.mode, steers };
     const { version } = await this.#command(caller, id, 'SendMessage', data);
     const receipt = await this.#receipt(id, message_id);
     return { body: receipt, session_id: id, message_id, version };
@@ -177,7 +189,7 @@ export class SessionsService {
     ref: string,
     card_id: string,
     body: AnswerCardBody,
-    { wait }: WaitQuery,
+    hold: Hold,
   ): Promise<Answer> {
     const { reader } = this.#parts;
     const { id } = await reader.find(caller.owner, ref);
@@ -188,7 +200,7 @@ export class SessionsService {
       answered_by: caller.owner,
     };
     const { version } = await this.#command(caller, id, 'AnswerCard', data);
-    return this.#accepted(caller, id, outcome.answeredCard(version), wait);
+    return this.#accepted(caller, id, outcome.answeredCard(version), hold);
   }
 
   /** Another model or harness from the next turn on; the model goes with its harness [H3]. */
@@ -217,41 +229,61 @@ export class SessionsService {
     return this.get(caller, id);
   }
 
-  async open(caller: Caller, ref: string, { wait }: WaitQuery): Promise<Answer> {
+  async open(caller: Caller, ref: string, hold: Hold): Promise<Answer> {
     const { id } = await this.#parts.reader.find(caller.owner, ref);
     const { version } = await this.#command(caller, id, 'OpenSession', {});
-    return this.#accepted(caller, id, outcome.started(version), wait);
+    return this.#accepted(caller, id, outcome.started(version), hold);
   }
 
   async suspend(
     caller: Caller,
     ref: string,
     data: { force: boolean },
-    { wait }: WaitQuery,
+    hold: Hold,
   ): Promise<Answer> {
     const { id } = await this.#parts.reader.find(caller.owner, ref);
     const { version } = await this.#command(caller, id, 'SuspendSession', data);
-    return this.#accepted(caller, id, outcome.suspended(version), wait);
+    return this.#accepted(caller, id, outcome.suspended(version), hold);
   }
 
-  async interrupt(caller: Caller, ref: string, { wait }: WaitQuery): Promise<Answer> {
+  async interrupt(caller: Caller, ref: string, hold: Hold): Promise<Answer> {
     const { id } = await this.#parts.reader.find(caller.owner, ref);
     const { version } = await this.#command(caller, id, 'InterruptTurn', {});
     const turns = await this.#parts.reader.turns(id);
     const running = Math.max(0, ...turns.map(({ number }) => number));
-    return this.#accepted(caller, id, outcome.turnOver(version, running), wait);
+    return this.#accepted(caller, id, outcome.turnOver(version, running), hold);
   }
 
-  async retry(caller: Caller, ref: string, { wait }: WaitQuery): Promise<Answer> {
+  async retry(caller: Caller, ref: string, hold: Hold): Promise<Answer> {
     const { id } = await this.#parts.reader.find(caller.owner, ref);
     const { version } = await this.#command(caller, id, 'RetryTurn', {});
-    return this.#accepted(caller, id, outcome.atRest(version), wait);
+    return this.#accepted(caller, id, outcome.atRest(version), hold);
   }
 
-  async continue(caller: Caller, ref: string, { wait }: WaitQuery): Promise<Answer> {
+  async continue(caller: Caller, ref: string, hold: Hold): Promise<Answer> {
     const { id } = await this.#parts.reader.find(caller.owner, ref);
     const { version } = await this.#command(caller, id, 'ContinueSession', {});
-    return this.#accepted(caller, id, outcome.started(version), wait);
+    return this.#accepted(caller, id, outcome.started(version), hold);
+  }
+
+  /**
+   * Waits for what became of a message, or without one until the session is at rest or asks a
+   * person. Changes nothing. Throws `not_found` for a message that the session never had.
+   */
+  async wait(
+    caller: Caller,
+    ref: string,
+    message_id: string | null,
+    hold: Hold,
+  ): Promise<Answer<SessionOutcome>> {
+    const { reader } = this.#parts;
+    const { id, name } = await reader.find(caller.owner, ref);
+    if (message_id === null) return this.#waited(caller, id, outcome.answeredCard(0), hold);
+    if (!(await reader.message(id, message_id)))
+      throw new HangarError('not_found', `Session ${name} has no message ${message_id}.`, {
+        hint: 'Leave the message out to wait for the session itself.',
+      });
+    return this.#waited(caller, id, outcome.answered(0, message_id), hold, message_id);
   }
 
   async archive(caller: Caller, ref: string): Promise<SessionDocument> {
@@ -288,7 +320,7 @@ export class SessionsService {
     caller: Caller,
     ref: string,
     creation: Creation,
-    { wait }: WaitQuery,
+    hold: Hold,
   ): Promise<Answer> {
     const { reader, idempotency } = this.#parts;
     const { id } = await reader.find(caller.owner, ref);
@@ -298,9 +330,9 @@ export class SessionsService {
       const body = await this.get(caller, id);
       return { body, version, checkpoint_id: session.checkpointing };
     });
-    if (wait === undefined) return new Answer(202, made.body);
+    if (hold.wait === undefined) return new Answer(202, made.body);
     const wanted = outcome.checkpointSettled(made.version, made.checkpoint_id);
-    return this.#waited(caller, id, wanted, wait);
+    return this.#waited(caller, id, wanted, hold);
   }
 
   /** Sends a command and lets the read models follow, so that the next answer shows it. */
@@ -314,9 +346,9 @@ export class SessionsService {
     caller: Caller,
     id: string,
     wanted: outcome.Outcome,
-    wait: number | undefined,
+    hold: Hold,
   ): Promise<Answer> {
-    if (wait !== undefined) return this.#waited(caller, id, wanted, wait);
+    if (hold.wait !== undefined) return this.#waited(caller, id, wanted, hold);
     return new Answer(202, await this.get(caller, id));
   }
 
@@ -324,11 +356,16 @@ export class SessionsService {
     caller: Caller,
     id: string,
     wanted: outcome.Outcome,
-    seconds: number,
+    { wait: seconds = 0, onLook }: Hold,
     message_id: string | null = null,
   ): Promise<Answer<SessionOutcome>> {
     const { reader, watch } = this.#parts;
-    const look = async (): Promise<true | null> => (wanted(await reader.rows(id)) ? true : null);
+    const look = async (): Promise<true | null> => {
+      const rows = await reader.rows(id);
+      if (wanted(rows)) return true;
+      await onLook?.(rows);
+      return null;
+    };
     const reached = await watch.until(look, { seconds, gone: caller.gone });
     const document = await this.get(caller, id);
     return new Answer(reached ? 200 : 202, {
@@ -352,30 +389,6 @@ function becomesOf(
   if (turn !== null) return 'turn';
   return RESUMES.has(state) ? 'resume' : 'queue';
 }
-
-/** `text` answers the one question there is; a card that is not there is refused by its owner. */
-function answerOf(body: AnswerCardBody, asked: Ask | null): Answered {
-  const { verdict, text, answers = {}, reason } = body;
-  const [question, ...others] = asked?.kind === 'question' ? asked.questions : [];
-  if (text !== undefined && others.length > 0)
-    throw new HangarError('invalid', 'The card has several questions.', {
-      hint: `Give \`answers\` by id: ${asked?.questions.map(({ id }) => id).join(', ')}.`,
-    });
-  const given = text !== undefined && question ? { [question.id]: text } : answers;
-  // A decision has no question to answer: words beside a deny are its reason.
-  const words = asked?.kind === 'decision' && text !== undefined ? decisionOf(text) : null;
-  return {
-    verdict: words?.verdict ?? verdict,
-    answers: Object.entries(given).map(([question_id, each]) => ({ question_id, text: each })),
-    reason: words?.reason ?? reason,
-  };
-}
-
-/** `allow` and `deny` are the choices of such a card; anything else says why it is denied. */
-const decisionOf = (text: string): { verdict: 'allow' | 'deny'; reason: string } => {
-  if (text === 'allow' || text === 'deny') return { verdict: text, reason: '' };
-  return { verdict: 'deny', reason: text };
-};
 
 const isSame = (row: SessionView | undefined, owner: string, body: CreateSession): boolean =>
   row?.owner === owner &&

@@ -6,6 +6,7 @@ import {
   HangarError,
   TERMINAL_MESSAGE_BYTES_MAX,
   TERMINAL_PROTOCOL,
+  TERMINAL_SOCKETS_MAX,
   TERMINAL_TOKEN_PREFIX,
   type Scope,
 } from '@hangar/contracts';
@@ -18,8 +19,6 @@ import type { TerminalsService } from './terminals.service.ts';
 /** Who may look may also type. */
 export const ATTACH_SCOPE: Scope = 'write';
 
-/** Viewers at once, of all terminals, at one gateway. */
-const SOCKETS_MAX = 1000;
 /** A viewer that was told of the gateway's end has this long to go. */
 const CLOSE_MS = 1000;
 /** Codes of WebSocket closes: a restart, and from 4000 on the status of the problem. */
@@ -85,7 +84,7 @@ const pathOf = (request: IncomingMessage): string => (request.url ?? '').split('
 function refusalOf(request: IncomingMessage, open: number): string | null {
   if (!PATH.test(pathOf(request))) return '404 Not Found';
   if (!isOwnOrigin(request)) return '403 Forbidden';
-  return open >= SOCKETS_MAX ? '503 Service Unavailable' : null;
+  return open >= TERMINAL_SOCKETS_MAX ? '503 Service Unavailable' : null;
 }
 
 /** Pages of other sites have no business here; what is no browser sends no origin. */

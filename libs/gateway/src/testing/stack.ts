@@ -36,6 +36,7 @@ export const TEST_SETTINGS: GatewaySettings = {
   harnesses: ['claude-code', 'codex', 'pi', 'fake'].map((name) => ({
     name,
     version: name === 'fake' ? null : '1.0.0',
+    verified: name !== 'pi',
     // One of each kind: what waits for its turn, and what joins the one that runs [M3].
     capabilities: { steer: name !== 'pi', approvals: name !== 'pi', talk: name !== 'pi' },
   })),
@@ -119,7 +120,9 @@ export class GatewayStack {
   }
 }
 
-export async function startGatewayStack(): Promise<GatewayStack> {
+export async function startGatewayStack(
+  settings: GatewaySettings = TEST_SETTINGS,
+): Promise<GatewayStack> {
   const stack = await startTestStack();
   const { url: natsUrl, user: natsUser, password: natsPassword } = stack.natsServer;
   const address = { databaseUrl: stack.databaseUrl, natsUrl, natsUser, natsPassword };
@@ -128,7 +131,10 @@ export async function startGatewayStack(): Promise<GatewayStack> {
   const sessions = await NestFactory.createApplicationContext(
     SessionsModule.register({
       log,
-      settings: { startDeadlineMinutes: 15, checkpointMinutes: 10 },
+      settings: {
+        startDeadlineMinutes: settings.startDeadlineMinutes,
+        checkpointMinutes: settings.sessionCheckpointMinutes,
+      },
       onError: (error) => errors.push(error),
     }),
     { logger: false },
@@ -136,7 +142,7 @@ export async function startGatewayStack(): Promise<GatewayStack> {
   const servers = [environmentServer(log), changesServer(log)];
   for (const server of servers) server.start();
   const gateway = new GatewayStack(stack, log, sessions, servers);
-  await gateway.start();
+  await gateway.start({ settings });
   gateway.spokes.start();
   return gateway;
 }

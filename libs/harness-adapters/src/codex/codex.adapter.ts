@@ -114,6 +114,8 @@ function configuration(turn: TurnSpec | TalkSpec): string {
     '[features]',
     'plugins = false',
     'daemon_auto_start = false',
+    // It would write the variables of the run into a file below HOME, keys and secrets with them.
+    'shell_snapshot = false',
     // The agent's question tool, which is otherwise there in plan mode only.
     'default_mode_request_user_input = true',
     // Otherwise an unreachable provider is waited for without end.

@@ -6,6 +6,7 @@
  *   [[ say: hello ;; run: echo hi ++ run: pwd ;; write: a.txt=text ;; wait: 500 ;; until: go.txt ]]
  *   error: 529x2 (two retries, then on)   error: 429 resets=1790000000   crash   hang
  *   ask: Which? | A | B   (a question with choices, or none; the answer is said as `answered: B`)
+ *   clock: go.txt   (writes what its clock says, monotonic nanoseconds, until the file is there)
  *   echo   (says what it was sent; steered messages, answers and refusals too, in order)
  *
  * A message that comes while it works is applied between two actions: its own script is done
@@ -212,6 +213,8 @@ async function act(item, later) {
       return undefined;
     case 'until':
       return until(rest);
+    case 'clock':
+      return clock(rest);
     case 'error':
       return fail(rest);
     case 'crash':
@@ -298,6 +301,20 @@ function finish(call, { output, exit_code = null }) {
 
 function say(text) {
   for (const delta of text.match(/\S+\s*/g) ?? []) emit({ type: 'delta', text: delta });
+  keep({ type: 'assistant', text });
+  emit({ type: 'said', text });
+}
+
+/** Writes for as long as it takes, and says the whole at the end, as a model's answer comes. */
+async function clock(file) {
+  const deadline = Date.now() + WAIT_MILLISECONDS_MAX;
+  let text = '';
+  while (!existsSync(resolve(file)) && Date.now() < deadline) {
+    const delta = `${process.hrtime.bigint()} `;
+    text += delta;
+    emit({ type: 'delta', text: delta });
+    await sleep(POLL_MILLISECONDS, null, stopped);
+  }
   keep({ type: 'assistant', text });
   emit({ type: 'said', text });
 }

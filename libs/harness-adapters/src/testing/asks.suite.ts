@@ -1,5 +1,7 @@
 /** What an agent asks of a person: questions and leave for tool calls [A1] to [A4]. */
 import { expect, it } from '@jest/globals';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { diskConversationFiles } from './disk-conversation-files.ts';
 import { conversationId, newestUserTexts, sentTexts, type HarnessBench } from './harness-bench.ts';
 import type { HarnessHome } from './harness-home.ts';
@@ -7,45 +9,36 @@ import type { FinishedTurn } from './harness-process.ts';
 import { TURNS_MILLISECONDS_MAX, all, answers, asked, isThere, settled } from './live-bench.ts';
 
 export function describeQuestions(bench: () => HarnessBench): void {
-  const SCRIPT = '[[ ask: Which one? | Red | Blue ;; say: done ]]';
-
-  it.each([
-    ['one of the choices', 'Blue'],
-    ['a free text', 'neither, take green-1'],
-  ])(
-    'takes %s as the answer to its question while it works [A1]',
-    async (_what, text) => {
-      const { spec, start } = bench();
-      const process = await start(spec({ prompt: SCRIPT }));
-      const ask = await asked(process);
-      expect(ask).toMatchObject({ kind: 'question', questions: [{ text: 'Which one?' }] });
-      expect(ask.tool).toBeUndefined();
-      expect(ask.questions[0]?.choices.map(({ label }) => label)).toEqual(['Red', 'Blue']);
-      process.answer(ask.id, answers(ask, text));
-      process.answer(ask.id, answers(ask, 'too late'));
-      const turn = await process.finished;
-      expect(turn.result).toMatchObject({ outcome: 'succeeded', summary: 'done' });
-      expect(all(turn.events, 'asked')).toHaveLength(1);
-      expect(all(turn.events, 'ask_closed')).toEqual([{ type: 'ask_closed', id: ask.id }]);
-      const texts = await sentTexts(bench());
-      expect(texts.filter((each) => each.includes(text))).not.toEqual([]);
-      expect(texts.filter((each) => each.includes('too late'))).toEqual([]);
-    },
-    TURNS_MILLISECONDS_MAX,
-  );
+  const QUESTION = 'ask: Which one? | Red | Blue';
+  const SCRIPT = `[[ ${QUESTION} ;; say: done ]]`;
 
   it(
-    'tells the agent why its question stays without an answer',
+    'takes a choice, a free text, or why there is none as the answer to its question [A1]',
     async () => {
       const { spec, start } = bench();
-      const process = await start(spec({ prompt: SCRIPT }));
-      const ask = await asked(process);
-      process.answer(ask.id, { verdict: 'deny', reason: 'nobody is at home-1' });
+      const replies = ['Blue', 'neither, take green-1', null];
+      const reason = 'nobody is at home-1';
+      const script = [...replies.map(() => QUESTION), 'say: done'].join(' ;; ');
+      const process = await start(spec({ prompt: `[[ ${script} ]]` }));
+      const ids: string[] = [];
+      for (const reply of replies) {
+        const ask = await asked(process, ids.length + 1);
+        expect(ask).toMatchObject({ kind: 'question', questions: [{ text: 'Which one?' }] });
+        expect(ask.tool).toBeUndefined();
+        expect(ask.questions[0]?.choices.map(({ label }) => label)).toEqual(['Red', 'Blue']);
+        process.answer(ask.id, reply === null ? { verdict: 'deny', reason } : answers(ask, reply));
+        process.answer(ask.id, answers(ask, 'too late'));
+        ids.push(ask.id);
+      }
       const turn = await process.finished;
-      expect(turn.result.outcome).toBe('succeeded');
-      expect(all(turn.events, 'ask_closed')).toHaveLength(1);
+      expect(turn.result).toMatchObject({ outcome: 'succeeded', summary: 'done' });
+      expect(new Set(ids).size).toBe(replies.length);
+      expect(all(turn.events, 'asked')).toHaveLength(replies.length);
+      expect(all(turn.events, 'ask_closed').map(({ id }) => id)).toEqual(ids);
       const texts = await sentTexts(bench());
-      expect(texts.filter((each) => each.includes('nobody is at home-1'))).not.toEqual([]);
+      for (const text of replies.map((reply) => reply ?? reason))
+        expect(texts.filter((each) => each.includes(text))).not.toEqual([]);
+      expect(texts.filter((each) => each.includes('too late'))).toEqual([]);
     },
     TURNS_MILLISECONDS_MAX,
   );
@@ -78,10 +71,11 @@ async function resumedElsewhere(
   bench: HarnessBench,
   turn: FinishedTurn,
   fields: Pick<Parameters<HarnessBench['spec']>[0], 'answered' | 'asksLeave'>,
+  name = 'home-2',
 ): Promise<FinishedTurn & { home: HarnessHome }> {
   const { setting, spec, run } = bench;
   const id = conversationId(turn);
-  const home = await bench.home.moved(setting.adapter, 'home-2');
+  const home = await bench.home.moved(setting.adapter, name);
   const where = { home: home.home, cwd: home.cwd, conversationId: id };
   const check = await setting.adapter.check(diskConversationFiles, where);
   expect(check).toMatchObject({ state: 'intact' });
@@ -123,17 +117,6 @@ export function describeApprovals(bench: () => HarnessBench): void {
   );
 
   it(
-    'asks nothing when it need not',
-    async () => {
-      const { home, spec, run } = bench();
-      const turn = await run(spec({ prompt: SCRIPT }));
-      expect(all(turn.events, 'asked')).toEqual([]);
-      expect(await isThere(home, 'two.txt')).toBe(true);
-    },
-    TURNS_MILLISECONDS_MAX,
-  );
-
-  it(
     'closes an open ask when it is interrupted: a late answer allows nothing [A4]',
     async () => {
       const { home, spec, start, run } = bench();
@@ -154,9 +137,9 @@ export function describeApprovals(bench: () => HarnessBench): void {
     TURNS_MILLISECONDS_MAX,
   );
 
-  it.each(['allow', 'deny'] as const)(
-    'defers a decision; the %s reaches the agent in a fresh HOME with the conversation [A2]',
-    async (verdict) => {
+  it(
+    'defers a decision; a yes and a no reach the agent in a fresh HOME with the conversation [A2]',
+    async () => {
       const { home, spec, start } = bench();
       const process = await start(spec({ prompt: SCRIPT, asksLeave: true }));
       const ask = await asked(process);
@@ -165,17 +148,21 @@ export function describeApprovals(bench: () => HarnessBench): void {
       expect(turn.result).toMatchObject({ outcome: 'deferred' });
       expect(all(turn.events, 'ask_closed')).toEqual([{ type: 'ask_closed', id: ask.id }]);
       expect(await isThere(home, 'one.txt')).toBe(false);
-      const answer = { verdict, answers: {}, reason: verdict === 'deny' ? 'not today-1' : '' };
-      const answered = { ask, answer };
-      const next = await resumedElsewhere(bench(), turn, { answered, asksLeave: false });
-      expect(next.result.outcome).toBe('succeeded');
-      const texts = await sentTexts({ ...bench(), home: next.home });
-      expect(texts.some((each) => each.includes('not today-1'))).toBe(verdict === 'deny');
-      // Either the same call goes on, or the agent is told that it may call again.
-      const told = await newestUserTexts({ ...bench(), home: next.home });
-      const isTold = told.some((each) => /one\.txt.*allowed/s.test(each));
-      expect(isTold || (await isThere(home, 'one.txt'))).toBe(verdict === 'allow');
+      for (const verdict of ['allow', 'deny'] as const) {
+        const answer = { verdict, answers: {}, reason: verdict === 'deny' ? 'not today-1' : '' };
+        const fields = { answered: { ask, answer }, asksLeave: false };
+        const next = await resumedElsewhere(bench(), turn, fields, `home-${verdict}`);
+        expect(next.result.outcome).toBe('succeeded');
+        const there = { ...bench(), home: next.home };
+        const texts = await sentTexts(there);
+        expect(texts.some((each) => each.includes('not today-1'))).toBe(verdict === 'deny');
+        // Either the same call goes on, or the agent is told that it may call again.
+        const told = await newestUserTexts(there);
+        const isTold = told.some((each) => /one\.txt.*allowed/s.test(each));
+        expect(isTold || (await isThere(home, 'one.txt'))).toBe(verdict === 'allow');
+        await rm(join(home.cwd, 'one.txt'), { force: true });
+      }
     },
-    TURNS_MILLISECONDS_MAX,
+    2 * TURNS_MILLISECONDS_MAX,
   );
 }

@@ -5,20 +5,23 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { HarnessName, TurnErrorKind, TurnSpec } from '../harness-adapter.ts';
+import type { HarnessName, TurnErrorKind, TurnProtocol, TurnSpec } from '../harness-adapter.ts';
 import { harnessAdapter } from '../registry.ts';
 import {
   CONVERSATION,
   ENDLESS,
   KEY,
+  OPENINGS,
   conversationId,
+  expectSent,
+  firstSaid,
   isGone,
   pidOf,
   type HarnessBench,
   type HarnessSetting,
 } from './harness-bench.ts';
 import { HarnessHome } from './harness-home.ts';
-import { HarnessProcess } from './harness-process.ts';
+import { HarnessProcess, type FinishedTurn } from './harness-process.ts';
 import { describeKeys } from './keys.suite.ts';
 import { describeConversations } from './conversation.suite.ts';
 import { describeLive } from './live.suite.ts';
@@ -37,9 +40,10 @@ export function describeHarnessAdapter(
   factory: () => Promise<HarnessSetting>,
   /**
    * `model` false for the fake harness: nothing can be cut or out of reach. `keys`: `once` where the
-   * CLI cannot ask for another key while it works.
+   * CLI cannot ask for another key while it works. `repairs` false where a conversation that was
+   * damaged cannot be mended.
    */
-  has: { model: boolean; keys?: 'once' } = { model: true },
+  has: { model: boolean; keys?: 'once'; repairs?: false } = { model: true },
 ): void {
   describe(`harness ${name}`, () => {
     let setting: HarnessSetting;
@@ -51,7 +55,6 @@ export function describeHarnessAdapter(
       setting = await factory();
     }, 11 * 60_000);
     beforeEach(async () => {
-      turns = 0;
       home = await HarnessHome.create(setting.homesDirectory);
     });
     afterEach(async () => {
@@ -74,7 +77,7 @@ export function describeHarnessAdapter(
       spec: (fields, where = home) =>
         where.turn({
           runId: `run-00000001-${(turns += 1)}`,
-          messageId: `msg-0000000${turns}`,
+          messageId: `msg-${String(turns).padStart(8, '0')}`,
           harnessRoot: setting.harnessRoot,
           model: setting.model,
           conversationId: setting.adapter.capabilities.choosesId ? CONVERSATION : null,
@@ -92,7 +95,7 @@ export function describeHarnessAdapter(
     describeErrors(bench);
     if (has.model) describeConnection(bench);
     if (has.model) describeKeys(bench, has.keys ?? 'refreshed');
-    describeConversations(bench);
+    describeConversations(bench, has.repairs ?? true);
     describePrompts(bench);
     describeLive(bench, harnessAdapter(name).capabilities);
     if (harnessAdapter(name).capabilities.talk) describeTalk(bench);
@@ -101,11 +104,13 @@ export function describeHarnessAdapter(
 
 function describeTurns(bench: () => HarnessBench): void {
   it(
-    'runs a first turn: tools, files, summary, usage, and leaves by itself',
+    'runs a first turn: tools, files, summary, usage; asks nothing, and leaves by itself',
     async () => {
       const { setting, home, spec, run } = bench();
       const script = '[[ say: hm ++ run: echo hi; exit 3 ;; write: a.txt=hello ;; say: all done ]]';
-      const turn = await run(spec({ prompt: `do it ${script}` }));
+      const asked = spec({ prompt: `${OPENINGS.unknownCommand} ${script}` });
+      const turn = await run(asked);
+      expectSent(setting, asked.prompt);
       expect(turn.result).toMatchObject({ outcome: 'succeeded', summary: 'all done' });
       expect(turn.result.error).toBeUndefined();
       expect(turn.exit).toEqual({ code: 0, signal: null });
@@ -113,7 +118,8 @@ function describeTurns(bench: () => HarnessBench): void {
       const isChosen = setting.adapter.capabilities.choosesId;
       expect(conversation?.id).toMatch(isChosen ? CONVERSATION : ID);
       const delivered = turn.events.filter((event) => event.type === 'delivered');
-      expect(delivered).toEqual([{ type: 'delivered', messageId: 'msg-00000001' }]);
+      expect(delivered).toEqual([{ type: 'delivered', messageId: asked.messageId }]);
+      expect(turn.events.filter((event) => event.type === 'asked')).toEqual([]);
       const finished = turn.events.filter((event) => event.type === 'tool_finished');
       expect(finished[0]).toMatchObject({ isError: true, exitCode: 3 });
       expect(finished[0]?.output).toContain('hi');
@@ -133,6 +139,7 @@ function describeTurns(bench: () => HarnessBench): void {
       const ended = turn.events.filter((event) => event.type === 'ended');
       expect(ended).toHaveLength(1);
       expect(await home.filesWith(KEY)).toEqual([]);
+      expectTheSameAgain(setting.adapter.protocol(asked), turn);
     },
     TURN_MILLISECONDS_MAX,
   );
@@ -141,8 +148,10 @@ function describeTurns(bench: () => HarnessBench): void {
     'interrupts a running tool: cancelled, the command is dead, the conversation goes on',
     async () => {
       const { setting, home, spec, start, run } = bench();
-      const process = await start(spec({ prompt: `first words [[ ${ENDLESS} ;; say: no ]]` }));
+      const opening = `${OPENINGS.command} [[ ${ENDLESS} ;; say: no ]]`;
+      const process = await start(spec({ prompt: opening }));
       const pid = await pidOf(home);
+      expectSent(setting, opening);
       process.interrupt();
       const turn = await process.finished;
       expect(turn.result.outcome).toBe('cancelled');
@@ -153,35 +162,28 @@ function describeTurns(bench: () => HarnessBench): void {
         spec({ prompt: 'go on [[ echo ]]', conversationId: id, resume: true }),
       );
       expect(next.result.outcome).toBe('succeeded');
-      expect(next.result.summary).toContain('The first said "first words');
+      expect(next.result.summary).toContain(firstSaid(opening));
       expect(setting.adapter.terminalHint(id)).toContain(id);
     },
     TURN_MILLISECONDS_MAX,
   );
+}
 
-  it(
-    'says the same with the same keys when its output is read again',
-    async () => {
-      const { setting, spec, run } = bench();
-      const turn = spec({ prompt: 'x [[ say: hm ++ run: echo hi ;; say: done ]]' });
-      const original = await run(turn);
-      const again = setting.adapter.protocol(turn);
-      const read = (): { events: unknown[]; keys: string[] } => {
-        const steps = original.stdout.map((line) => again.line(line));
-        return {
-          events: steps.flatMap(({ events }) => events),
-          keys: steps.flatMap(({ inputs }) => inputs.map(({ key }) => key)),
-        };
-      };
-      const opened = again.open().map(({ key }) => key);
-      const first = read();
-      expect(first.events).toEqual(original.events);
-      expect([...opened, ...first.keys, 'eof']).toEqual(original.keys);
-      expect(read()).toEqual({ events: [], keys: [] });
-      expect(again.exited(original.exit, '')).toEqual(original.result);
-    },
-    TURN_MILLISECONDS_MAX,
-  );
+/** Its output, read again by a service that came back: the same events, results and keys, once. */
+function expectTheSameAgain(again: TurnProtocol, original: FinishedTurn): void {
+  const read = (): { events: unknown[]; keys: string[] } => {
+    const steps = original.stdout.map((line) => again.line(line));
+    return {
+      events: steps.flatMap(({ events }) => events),
+      keys: steps.flatMap(({ inputs }) => inputs.map(({ key }) => key)),
+    };
+  };
+  const opened = again.open().map(({ key }) => key);
+  const first = read();
+  expect(first.events).toEqual(original.events);
+  expect([...opened, ...first.keys, 'eof']).toEqual(original.keys);
+  expect(read()).toEqual({ events: [], keys: [] });
+  expect(again.exited(original.exit, '')).toEqual(original.result);
 }
 
 function describeErrors(bench: () => HarnessBench): void {
@@ -192,21 +194,43 @@ function describeErrors(bench: () => HarnessBench): void {
     ['error: 500', 'overloaded'],
     ['error: 529', 'overloaded'],
   ];
-  it.each(errors)(
-    '%s fails the turn as %s, never as a summary, and the next turn works',
-    async (script, kind) => {
+  // Each turn is the next one of a conversation whose turns before it failed.
+  describe('one after the other in a conversation', () => {
+    let home: HarnessHome;
+    let id: string | null = null;
+    beforeAll(async () => {
+      home = await HarnessHome.create(bench().setting.homesDirectory);
+    });
+    afterAll(() => home.remove());
+    const next = async (prompt: string): Promise<FinishedTurn> => {
       const { spec, run } = bench();
-      const turn = await run(spec({ prompt: `first words [[ ${script} ]]` }));
-      expect(turn.result).toMatchObject({ outcome: 'failed', summary: '', error: { kind } });
-      expect(turn.result.error?.message).not.toBe('');
-      const id = conversationId(turn);
-      const next = await run(
-        spec({ prompt: 'next [[ say: ok ]]', conversationId: id, resume: true }),
-      );
-      expect(next.result).toMatchObject({ outcome: 'succeeded', summary: 'ok' });
-    },
-    TURN_MILLISECONDS_MAX,
-  );
+      const known = id === null ? {} : { conversationId: id, resume: true };
+      const turn = await run(spec({ prompt, ...known }, home));
+      id = conversationId(turn);
+      return turn;
+    };
+
+    it.each(errors)(
+      '%s fails the turn as %s, never as a summary',
+      async (script, kind) => {
+        const turn = await next(`words [[ ${script} ]]`);
+        expect(turn.result).toMatchObject({ outcome: 'failed', summary: '', error: { kind } });
+        expect(turn.result.error?.message).not.toBe('');
+      },
+      TURN_MILLISECONDS_MAX,
+    );
+
+    it(
+      'tries an overloaded provider again and says so, and the turn after the errors works',
+      async () => {
+        const turn = await next('x [[ error: 529x1 ;; say: after all ]]');
+        const isSaid = turn.events.some((event) => event.type === 'retrying');
+        expect(isSaid).toBe(bench().setting.saysRetries ?? true);
+        expect(turn.result).toMatchObject({ outcome: 'succeeded', summary: 'after all' });
+      },
+      TURN_MILLISECONDS_MAX,
+    );
+  });
 
   it(
     'passes on when a usage limit ends',
@@ -221,17 +245,6 @@ function describeErrors(bench: () => HarnessBench): void {
       expect(turn.result).toMatchObject({ outcome: 'failed', error: { kind: 'usage_limit' } });
       const expected = setting.saysResetTime ? new Date(resets * 1000).toISOString() : undefined;
       expect(turn.result.error?.resetsAt).toBe(expected);
-    },
-    TURN_MILLISECONDS_MAX,
-  );
-
-  it(
-    'tries an overloaded provider again and says so',
-    async () => {
-      const { spec, run } = bench();
-      const turn = await run(spec({ prompt: 'x [[ error: 529x1 ;; say: after all ]]' }));
-      expect(turn.events.filter((event) => event.type === 'retrying')).not.toEqual([]);
-      expect(turn.result.outcome).toBe('succeeded');
     },
     TURN_MILLISECONDS_MAX,
   );

@@ -1,4 +1,5 @@
 /** What the parts of the suite share: the setting, turns to run, and bounded waits. */
+import { expect } from '@jest/globals';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HarnessAdapter, TurnSpec } from '../harness-adapter.ts';
@@ -35,6 +36,8 @@ export interface HarnessSetting {
   keyVariable?: string;
   /** Does the harness pass on when a usage limit ends? Pi's error text does not hold it. */
   saysResetTime: boolean;
+  /** Does it say that it tries an overloaded provider again? It does unless this is false. */
+  saysRetries?: false;
   /** Credentials with which it does, when not every kind gives the time. */
   limitEnvVars?(modelUrl: string, key: string): Record<string, string>;
 }
@@ -51,6 +54,20 @@ export interface HarnessBench {
 /** The credential of every turn of the suite: it must appear in no file. */
 export const KEY = 'sk-hangar-suite-0123456789abcdef';
 export const CONVERSATION = '0e0c1d2e-3f40-4a5b-8c6d-7e8f90a1b2c3';
+/**
+ * What a person may write, as the first message of a conversation: the tests that start one
+ * have a different one each, because a start costs seconds.
+ */
+export const OPENINGS = {
+  command: '/clear',
+  unknownCommand: '/nosuch thing',
+  path: '/etc/hosts is a file',
+  option: '--help -x',
+  file: '@README.md says',
+  shell: '!ls',
+  lines: 'a "b" \'c\' \\ $HOME `d`\n\té 日本 😀',
+} as const;
+
 /** Writes its pid, then runs until it is killed: what an interrupt or a crash meets. */
 export const ENDLESS = 'run: echo $$ > pid.txt; while :; do sleep 0.1; done';
 
@@ -79,6 +96,14 @@ export async function pidOf(home: HarnessHome): Promise<number> {
   if (text === null) throw new Error('the tool never started');
   return Number(text);
 }
+
+/** The message reached the model as it was written. */
+export function expectSent(setting: HarnessSetting, prompt: string): void {
+  expect(sentText(setting, prompt).slice(0, 60)).toBe(prompt.slice(0, 60));
+}
+
+/** So the model tells of the first message of its conversation. */
+export const firstSaid = (prompt: string): string => `The first said "${prompt.slice(0, 40)}`;
 
 /** What the model was sent as the newest message; for the fake harness what was written. */
 export function sentText(setting: HarnessSetting, written: string): string {

@@ -105,7 +105,13 @@ export class HarnessProcess {
   }
 
   interrupt(): void {
-    this.#person((protocol) => ({ events: [], inputs: protocol.interrupt() }));
+    let isSignal = false;
+    this.#person((protocol) => {
+      const inputs = protocol.interrupt();
+      isSignal = inputs.length === 0;
+      return { events: [], inputs };
+    });
+    if (isSignal) this.kill('SIGINT');
   }
 
   steer(messageId: string, text: string): void {

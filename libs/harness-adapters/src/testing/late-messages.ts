@@ -5,9 +5,10 @@ import { conversationId, newestUserTexts, type HarnessBench } from './harness-be
 import type { FinishedTurn } from './harness-process.ts';
 import { all, occurrences, settled } from './live-bench.ts';
 
-/** Turns of which each gets two messages. */
-const LATE_TURNS = 30;
-export const LATE_TURNS_MILLISECONDS_MAX = LATE_TURNS * 20_000;
+/** Turns of which each gets two messages; more than the fewest only until both ends were seen. */
+const LATE_TURNS_MIN = 10;
+const LATE_TURNS_MAX = 30;
+export const LATE_TURNS_MILLISECONDS_MAX = LATE_TURNS_MAX * 20_000;
 /** Set it to a printed seed to have the same offsets again. */
 const SEED_VARIABLE = 'HANGAR_TEST_SEED';
 
@@ -32,7 +33,12 @@ export async function lateMessages(
   let id: string | null = null;
   /** Longest time from an anchor to the end so far, of turns that nothing was sent to late. */
   const span = { text_delta: 0, message: 0, tool_finished: 0 };
-  for (let number = -1; number < LATE_TURNS; number += 1) {
+  const isSeen = (): boolean => counts.delivered > 0 && counts.returned > 0;
+  for (
+    let number = -1;
+    number < LATE_TURNS_MIN || (number < LATE_TURNS_MAX && !isSeen());
+    number += 1
+  ) {
     const anchor = anchors[Math.max(0, number) % anchors.length] ?? 'message';
     const prompt = `turn ${number} [[ run: true ;; wait: 30 ++ say: the last words ]]`;
     const turn = bench.spec({

@@ -11,8 +11,8 @@ export interface ModelLog {
   requests(): { tools: number; key: string; userTexts: string[]; toolResults: string[] }[];
 }
 
-const HANGAR = join(import.meta.dirname, '../../../../.hangar');
-/** Where harnesses are installed for tests, when not below the repository. */
+const ROOT = join(import.meta.dirname, '../../../..');
+/** Where harnesses are installed for tests, when not where the end-to-end tests have them. */
 export const HARNESS_DIRECTORY_VARIABLE = 'HANGAR_HARNESS_DIRECTORY';
 
 export async function realHarness(
@@ -20,12 +20,12 @@ export async function realHarness(
   log: ModelLog,
   own: Pick<HarnessSetting, 'model' | 'envVars' | 'limitEnvVars' | 'saysResetTime' | 'keyVariable'>,
 ): Promise<HarnessSetting> {
-  const directory = process.env[HARNESS_DIRECTORY_VARIABLE] ?? join(HANGAR, 'harnesses');
+  const directory = process.env[HARNESS_DIRECTORY_VARIABLE] ?? join(ROOT, 'tmp/harnesses');
   await installHarness(adapter.name, directory, (line) => process.stderr.write(`${line}\n`));
   return {
     adapter,
     harnessRoot: directory,
-    homesDirectory: join(HANGAR, 'test-homes'),
+    homesDirectory: join(ROOT, '.hangar/test-homes'),
     scripted: scriptedModel(log),
     ...own,
   };

@@ -28,6 +28,7 @@ export interface FakeExec {
   cwd: string | undefined;
   envVars: Record<string, string>;
   stdin: Buffer;
+  timeoutMs: number | undefined;
   quiet: boolean;
   files: FakeFiles;
 }
@@ -234,12 +235,13 @@ const playExec = async (
   options: FakeDriverOptions,
   execs: FakeExec[],
 ): Promise<ExecStream> => {
-  const { argv, cwd, envVars, stdin, quiet } = request;
+  const { argv, cwd, envVars, stdin, timeoutMs, quiet } = request;
   const about = {
     ref: sandbox.ref,
     argv,
     cwd,
     envVars: { ...sandbox.spec.envVars, ...envVars },
+    timeoutMs,
     quiet: quiet === true,
     files: sandbox.files,
   };

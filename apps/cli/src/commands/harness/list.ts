@@ -11,7 +11,7 @@ export const listCommand = defineCommand({
   args: {},
   flags: {},
   examples: ['hangar harness list'],
-  json: '{items: [{name, version, capabilities: {steer: true, ...}}]}',
+  json: '{items: [{name, version, verified, capabilities: {steer: true, ...}}]}',
   routes: ['GET /api/harnesses'],
   async run({ client, output }) {
     const list = await client.harnesses.list();
@@ -35,7 +35,10 @@ const words = ({ capabilities }: HarnessDocument, can: boolean): string =>
 
 const COLUMNS: Column<HarnessDocument>[] = [
   { title: 'HARNESS', show: (row) => row.name, tone: () => 'strong' },
-  { title: 'VERSION', show: (row) => row.version ?? '' },
+  {
+    title: 'VERSION',
+    show: ({ version, verified }) => `${version ?? ''}${verified ? '' : ' (not verified)'}`,
+  },
   { title: 'CAN', show: (row) => words(row, true), shrinks: true },
   { title: 'CANNOT', show: (row) => words(row, false), shrinks: true },
 ];

@@ -1,4 +1,5 @@
-import { cpSync, existsSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { capture } from '../capture.ts';
@@ -18,7 +19,7 @@ import {
   restoreScene,
   stepAside,
 } from './case.ts';
-import { listGitDirectory, look } from './look.ts';
+import { listGitDirectory, look, type Look } from './look.ts';
 import {
   append,
   closeScene,
@@ -73,24 +74,47 @@ async function expectRefused(scene: Scene, one: ArchiveCase, fresh: Fresh): Prom
   expect(existsSync(join(scene.home, '.claude'))).toBe(false);
 }
 
-async function play(one: ArchiveCase): Promise<'refused' | 'unused'> {
+/** A fresh clone beside a good checkpoint: made once, and had anew at the same paths by each case. */
+interface Prepared {
+  scene: Scene;
+  before: Look;
+  files: Look['files'];
+  kept: string;
+}
+
+let prepared: Promise<Prepared> | undefined;
+
+async function prepare(): Promise<Prepared> {
   const scene = makeScene('session');
+  edits(scene);
+  const before = look(scene);
+  await capture(captureRequest(scene));
+  cpSync(scene.parts, join(scene.root, 'good'), { recursive: true });
+  stepAside(scene);
+  plainClone(scene);
+  const { files } = look(scene);
+  const kept = `${scene.root}.kept`;
+  renameSync(scene.root, kept);
+  return { scene, before, files, kept };
+}
+
+afterAll(async () => {
+  if (prepared) rmSync((await prepared).kept, { recursive: true, force: true });
+});
+
+async function play(one: ArchiveCase): Promise<'refused' | 'unused'> {
+  const { scene, before, kept, ...made } = await (prepared ??= prepare());
   try {
-    edits(scene);
-    const before = look(scene);
-    await capture(captureRequest(scene));
-    const good = join(scene.root, 'good');
-    cpSync(scene.parts, good, { recursive: true });
-    stepAside(scene);
-    plainClone(scene);
-    const fresh = { files: look(scene).files, git: listGitDirectory(scene) };
+    execFileSync('cp', ['-a', kept, scene.root]);
+    git(scene, ['update-index', '-q', '--refresh']);
+    const fresh = { files: made.files, git: listGitDirectory(scene) };
     one.tamper(scene);
     await (one.code === undefined ? expectUnused(scene) : expectRefused(scene, one, fresh));
     expect(listVictim(scene)).toEqual([]);
     expect(readCanary(scene)).toBe('');
     // The clone is good for another checkpoint.
     rmSync(scene.parts, { recursive: true });
-    cpSync(good, scene.parts, { recursive: true });
+    cpSync(join(scene.root, 'good'), scene.parts, { recursive: true });
     await restoreScene(scene);
     const { files, status, index, refs } = look(scene);
     expect(files).toMatchObject({ 'b.txt': expect.stringContaining('file 644 94') });

@@ -1,0 +1,24 @@
+import { describe, expect, it } from '@jest/globals';
+import { recipeSchema } from '@hangar/contracts';
+import { parse } from 'yaml';
+import { recipeYaml } from './recipe-yaml.ts';
+
+describe('a recipe as people write it [X1]', () => {
+  it('leaves out what is so by itself', () => {
+    expect(recipeYaml(recipeSchema.parse({ name: 'a' }))).toBe('');
+  });
+
+  it('means the same when it is read again', () => {
+    const recipe = recipeSchema.parse({
+      name: 'a',
+      setup: ['npm ci', 'echo "a: b" # c'],
+      env: { CI: '1', TEXT: 'two\nlines' },
+      network: 'none',
+      idle_minutes: 0,
+      git: [{ host: 'github.com', secret: 'GIT_TOKEN' }],
+    });
+    expect(recipeSchema.parse({ ...(parse(recipeYaml(recipe)) as object), name: 'a' })).toEqual(
+      recipe,
+    );
+  });
+});

@@ -1,0 +1,17 @@
+import { stringify } from 'yaml';
+import type { Recipe } from '@hangar/contracts';
+
+const isEmpty = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+
+/** A recipe as people write it: without the name, which stands beside it, and without defaults. */
+export function recipeYaml(recipe: Recipe): string {
+  const said = Object.entries(recipe).filter(
+    ([key, value]) =>
+      key !== 'name' &&
+      !isEmpty(value) &&
+      !(key === 'network' && value === 'open') &&
+      !(key === 'retention' && value === 'git'),
+  );
+  return said.length === 0 ? '' : stringify(Object.fromEntries(said));
+}

@@ -1,0 +1,1 @@
+export { antigravityAdapter } from './antigravity.adapter.ts';
