@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline/promises';
 import { once } from 'node:events';
 import type { ReadStream } from 'node:tty';
@@ -109,6 +110,9 @@ function openRaw(onKeys: (bytes: Uint8Array) => void): () => void {
   process.once('exit', restore);
   for (const signal of ENDING) process.once(signal, end);
   input.setRawMode(true);
+  // Node's raw mode still makes two characters of each new line, which programs of the whole screen
+  // mean as one step down. Without the program the screen is almost right.
+  spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
   input.on('data', onKeys);
   input.resume();
   return restore;

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 
 /** Debian's; another one by its path. */
-const CHROMIUM = process.env['HANGAR_CHROMIUM'] ?? '/usr/bin/chromium';
+const CHROMIUM = process.env['HANGAR_TEST_CHROMIUM'] ?? '/usr/bin/chromium';
 
 export const hasBrowser = existsSync(CHROMIUM);
 if (!hasBrowser) console.warn(`the console is not tested: there is no ${CHROMIUM}`);

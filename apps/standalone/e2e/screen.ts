@@ -48,11 +48,9 @@ export function openScreen(
       if (!screen.attached.write(Buffer.from(text))) throw new Error('the terminal took nothing');
     },
     sees: (text) =>
-      until(
-        `the screen shows ${text}, but: ${all().slice(-500)}`,
-        async () => all().includes(text),
-        SEES_MS_MAX,
-      ),
+      until('', async () => all().includes(text), SEES_MS_MAX).catch(() => {
+        throw new Error(`never shown: ${text}, but: ${JSON.stringify(all().slice(-500))}`);
+      }),
   };
   return screen;
 }
@@ -82,11 +80,9 @@ export function openTty(
   });
   return {
     sees: (text) =>
-      until(
-        `the tty shows ${text}, but: ${JSON.stringify(shown.slice(-500))}`,
-        async () => shown.includes(text),
-        SEES_MS_MAX,
-      ),
+      until('', async () => shown.includes(text), SEES_MS_MAX).catch(() => {
+        throw new Error(`never shown: ${text}, but: ${JSON.stringify(shown.slice(-500))}`);
+      }),
     type: (text) => pty.write(text),
   };
 }

@@ -7,7 +7,7 @@ import { session } from '../../testing/sample-documents.ts';
 
 const ID = 'trm-1a2b3c4d';
 const RESET =
-  '\u001b[?25h\u001b[?1000l\u001b[?1002l\u001b[?1003l\u001b[?1006l\u001b[?2004l\u001b[0m';
+  '\u001b[?25h\u001b[?1000l\u001b[?1002l\u001b[?1003l\u001b[?1006l\u001b[?2004l\u001b[0m\r\n';
 
 /** A server with one session and its terminals, and what is typed in the one that is attached. */
 class Fake {

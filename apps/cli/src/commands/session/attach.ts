@@ -115,14 +115,16 @@ async function show(options: Options, session: SessionDocument, id: string): Pro
   const unwatch = stdout.onResize(() => attached.resize(stdout.columns, stdout.rows));
   const leave = (): void => attached.detach();
   terminal.signal.addEventListener('abort', leave);
+  let end: TerminalEnd;
   try {
-    return codeOf(await attached.ended, { name: session.name, id, options });
+    end = await attached.ended;
   } finally {
     unwatch();
     terminal.signal.removeEventListener('abort', leave);
     restore();
-    stdout.write(`${isOther ? OWN_SCREEN : ''}${SCREEN_RESET}`);
+    stdout.write(`${isOther ? OWN_SCREEN : ''}${SCREEN_RESET}\r\n`);
   }
+  return codeOf(end, { name: session.name, id, options });
 }
 
 function endsOnOther(bytes: Uint8Array, before: boolean): boolean {
@@ -145,7 +147,7 @@ function codeOf(
   const again = `hangar session attach ${name} --terminal ${id}`;
   switch (end.kind) {
     case 'detached':
-      output.note(`\r\nleft ${id}, which goes on: ${again}`);
+      output.note(`left ${id}, which goes on: ${again}`);
       return EXIT.ok;
     case 'exit':
       if (end.exitCode !== null) return end.exitCode;
