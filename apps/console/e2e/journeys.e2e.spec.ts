@@ -93,6 +93,37 @@ describeIn(`a person works in the console (${SHAPE}) [U5]`, () => {
     });
   };
 
+  it('asks for a token, says when it is wrong, and shows no verbs to one that may only read [Z1]', async () => {
+    const { token } = await client.tokens.create({ name: 'looks', owner: 'admin', scope: 'read' });
+    const { page, context } = await openPage(browser, `${system.url}/sessions/seen`);
+    await page.getByRole('textbox', { name: 'Access token' }).fill('hgr_wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('The access token is not valid any more.').waitFor();
+    await page.getByRole('textbox', { name: 'Access token' }).fill(token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await turn(page, 1).getByText('The word is pelican.', { exact: true }).waitFor();
+    expect(await page.getByLabel('Message to the agent').isDisabled()).toBe(true);
+    expect(await page.getByRole('button', { name: 'Resume', exact: true }).count()).toBe(0);
+    await context.close();
+  });
+
+  it('a list that is open shows what others create, and no more what they delete', async () => {
+    const { page, context, complaints } = await open('/sessions');
+    await page.getByRole('link', { name: /^seen/ }).waitFor();
+    await create('of-another');
+    const row = page.getByRole('link', { name: /^of-another/ });
+    await row.getByText('Idle', { exact: true }).waitFor();
+    // It comes into a list of one state, too, when it gets there.
+    await page.getByLabel('State').selectOption('Suspended');
+    await row.waitFor({ state: 'detached' });
+    await client.sessions.suspend('of-another', {}, { waitSeconds: WAIT_SECONDS });
+    await row.getByText('Suspended', { exact: true }).waitFor();
+    await client.sessions.delete('of-another', { force: true });
+    await row.waitFor({ state: 'detached' });
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it('Monday: signs in by the link of the start, creates a session, reads, and suspends it', async () => {
     const { page, context, complaints } = await open('/');
     await page.getByRole('heading', { name: 'Sessions', exact: true }).waitFor();

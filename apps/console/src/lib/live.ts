@@ -1,18 +1,17 @@
-import type { InfiniteData, QueryClient } from '@tanstack/react-query';
-import type { HangarClient } from '@hangar/client';
-import type { EventDocument, Page, SessionDocument, SessionSummary } from '@hangar/contracts';
+import type { Query, QueryClient, QueryKey } from '@tanstack/react-query';
+import type { HangarClient, SessionFilter } from '@hangar/client';
+import type { EventDocument, SessionDocument } from '@hangar/contracts';
 import { goneSessions, sessionIsGone } from './gone-sessions.ts';
 import { followWhileSeen } from './line-sharing.ts';
 import { lineLost, lineWorks } from './liveness.ts';
 import { keys } from './queries.ts';
+import { hasRow, withoutRows, withRow, withTop, type SessionPages } from './session-pages.ts';
 import { summaryOf } from './summary-of.ts';
 
 /** Events come in bursts: what they changed is read once for all that came within this time. */
 const GATHER_MS = 120;
 /** More sessions than this in one burst are read as pages of the list. */
 const SESSIONS_READ_MAX = 12;
-
-export type SessionPages = InfiniteData<Page<SessionSummary>, string | undefined>;
 
 /** Keeps everything that is shown up to date with the server's events; returns how to end it. */
 export function startLive(
@@ -76,7 +75,7 @@ class Changes {
   async #read(): Promise<void> {
     this.#timer = null;
     const ids = [...this.#sessions].filter((id) => !goneSessions.get().has(id));
-    const isListOld = this.#listIsOld || ids.length > SESSIONS_READ_MAX;
+    const isListOld = this.#listIsOld;
     this.#sessions.clear();
     this.#listIsOld = false;
     void this.#queries.invalidateQueries({ queryKey: keys.cards });
@@ -88,17 +87,37 @@ class Changes {
           state.data === undefined ||
           ids.includes((state.data as SessionDocument).id)),
     });
-    if (isListOld) void this.#queries.invalidateQueries({ queryKey: keys.sessions });
-    else for (const id of ids) await this.#patchRow(id);
-  }
-
-  /** One row instead of all pages, where a list that is shown has it. */
-  async #patchRow(id: string): Promise<void> {
     const lists = this.#queries
       .getQueryCache()
-      .findAll({ queryKey: keys.sessions, type: 'active' })
-      .filter(({ state }) => hasRow(state.data as SessionPages | undefined, id));
-    if (lists.length === 0) return;
+      .findAll({ queryKey: keys.sessions, type: 'active' });
+    for (const list of lists) await this.#bringUp(list, ids, isListOld);
+  }
+
+  /** A list that is shown: row by row where that can be, for it may have been scrolled far. */
+  async #bringUp({ queryKey }: Query, ids: string[], isListOld: boolean): Promise<void> {
+    const filter = queryKey[1] as SessionFilter | 'recent';
+    // A session that is in another state now comes or goes, anywhere in a list of one state.
+    if (filter === 'recent' || filter.state !== undefined || ids.length > SESSIONS_READ_MAX)
+      return void this.#queries.invalidateQueries({ queryKey });
+    if (isListOld) await this.#readTop(queryKey, filter);
+    for (const id of ids) await this.#patchRow(queryKey, id);
+  }
+
+  /** What is new comes at its top, and what was deleted goes. */
+  async #readTop(queryKey: QueryKey, filter: SessionFilter): Promise<void> {
+    const page = await this.#client.sessions.list(filter).catch(() => null);
+    // What is known may have changed while the page was read: it is joined with what is there now.
+    let isJoined = false;
+    this.#queries.setQueryData<SessionPages>(queryKey, (pages) => {
+      const joined = pages && page ? withTop(pages, page.items) : null;
+      isJoined = joined !== null;
+      return joined ? withoutRows(joined, goneSessions.get()) : pages;
+    });
+    if (!isJoined) void this.#queries.invalidateQueries({ queryKey });
+  }
+
+  async #patchRow(queryKey: QueryKey, id: string): Promise<void> {
+    if (!hasRow(this.#queries.getQueryData<SessionPages>(queryKey), id)) return;
     const document = await this.#queries
       .fetchQuery({
         queryKey: keys.session(id),
@@ -106,25 +125,8 @@ class Changes {
         staleTime: 0,
       })
       .catch(() => null);
-    if (!document) return void this.#queries.invalidateQueries({ queryKey: keys.sessions });
+    if (!document) return void this.#queries.invalidateQueries({ queryKey });
     const row = summaryOf(document);
-    for (const { queryKey } of lists) {
-      const [, filter] = queryKey as [string, { state?: string } | undefined];
-      if (filter?.state !== undefined && filter.state !== row.state)
-        void this.#queries.invalidateQueries({ queryKey });
-      else
-        this.#queries.setQueryData<SessionPages>(queryKey, (pages) => pages && withRow(pages, row));
-    }
+    this.#queries.setQueryData<SessionPages>(queryKey, (pages) => pages && withRow(pages, row));
   }
 }
-
-const hasRow = (pages: SessionPages | undefined, id: string): boolean =>
-  pages?.pages.some(({ items }) => items.some((item) => item.id === id)) ?? false;
-
-const withRow = (pages: SessionPages, row: SessionSummary): SessionPages => ({
-  ...pages,
-  pages: pages.pages.map((page) => ({
-    ...page,
-    items: page.items.map((item) => (item.id === row.id ? row : item)),
-  })),
-});

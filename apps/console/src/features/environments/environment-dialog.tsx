@@ -64,7 +64,7 @@ export function EnvironmentDialog({ environment, onClose }: EnvironmentDialogPro
           )}
           <Textarea
             label="Recipe (YAML)"
-            description="Sessions that have it go on with the version they started with."
+            description="A changed recipe is a new version; sandboxes are made by it from then on."
             autosize
             minRows={8}
             maxRows={22}

@@ -1,5 +1,6 @@
+import { useEffect, useRef } from 'react';
 import { Badge, Box } from '@mantine/core';
-import { Link, Outlet, useParams } from '@tanstack/react-router';
+import { Link, Outlet, useParams, useRouterState } from '@tanstack/react-router';
 import { AnchorLink } from '../../components/links.tsx';
 import { Empty, Failed, Loading } from '../../components/page-states.tsx';
 import { goneSessions } from '../../lib/gone-sessions.ts';
@@ -33,30 +34,11 @@ export function SessionPage() {
       <Loading what="the session" />
     );
   if (gone.has(session.id)) return <Gone id={session.id} />;
-  const { attention } = session;
   return (
     <SessionProvider value={session}>
       <div className={styles.page}>
         <SessionHeader />
-        <nav className={styles.tabs} aria-label="Session">
-          {TABS.map(({ to, label }) => (
-            <Link
-              key={to}
-              to={to}
-              params={{ ref }}
-              activeOptions={{ exact: true }}
-              className={label === 'Details' ? `${styles.tab} ${styles.narrow}` : styles.tab}
-              activeProps={{ 'aria-current': 'page' }}
-            >
-              {label}
-              {label === 'Conversation' && attention.length > 0 && (
-                <Badge size="xs" circle aria-label={`${attention.length} wait on you`}>
-                  {attention.length}
-                </Badge>
-              )}
-            </Link>
-          ))}
-        </nav>
+        <Tabs sessionRef={ref} cards={session.attention.length} />
         <div className={styles.body}>
           <div className={styles.main}>
             <Outlet />
@@ -67,6 +49,37 @@ export function SessionPage() {
         </div>
       </div>
     </SessionProvider>
+  );
+}
+
+/** On a phone not all of them fit: the one that is shown is brought into sight. */
+function Tabs({ sessionRef, cards }: { sessionRef: string; cards: number }) {
+  const bar = useRef<HTMLElement>(null);
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  useEffect(() => {
+    const current = bar.current?.querySelector('[aria-current=page]');
+    current?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [path]);
+  return (
+    <nav ref={bar} className={styles.tabs} aria-label="Session">
+      {TABS.map(({ to, label }) => (
+        <Link
+          key={to}
+          to={to}
+          params={{ ref: sessionRef }}
+          activeOptions={{ exact: true }}
+          className={label === 'Details' ? `${styles.tab} ${styles.narrow}` : styles.tab}
+          activeProps={{ 'aria-current': 'page' }}
+        >
+          {label}
+          {label === 'Conversation' && cards > 0 && (
+            <Badge size="xs" circle aria-label={`${cards} wait on you`}>
+              {cards}
+            </Badge>
+          )}
+        </Link>
+      ))}
+    </nav>
   );
 }
 

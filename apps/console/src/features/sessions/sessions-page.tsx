@@ -1,5 +1,5 @@
 import { useDeferredValue, useState } from 'react';
-import { Group, Select, Stack, TextInput, Title } from '@mantine/core';
+import { Group, NativeSelect, Stack, TextInput, Title } from '@mantine/core';
 import { Icon } from '../../components/icons.tsx';
 import { Empty, Failed, Loading } from '../../components/page-states.tsx';
 import { useMay } from '../../lib/client.tsx';
@@ -44,13 +44,14 @@ export function SessionsPage() {
           flex={1}
           maw={420}
         />
-        <Select
+        <NativeSelect
           aria-label="State"
-          placeholder="All states"
-          data={STATE_CHOICES}
-          value={state}
-          onChange={(value) => setState(value as ListFilter['state'] | null)}
-          clearable
+          data={[{ value: '', label: 'All states' }, ...STATE_CHOICES]}
+          value={state ?? ''}
+          onChange={(event) =>
+            setState((event.currentTarget.value || null) as ListFilter['state'] | null)
+          }
+          size="sm"
           w={150}
         />
         <EnvironmentFilter value={environment} onChange={setEnvironment} />
@@ -82,13 +83,12 @@ function EnvironmentFilter({ value, onChange }: EnvironmentFilterProps) {
   const names = useEnvironments().data?.items.map(({ name }) => name) ?? [];
   if (names.length < 2) return null;
   return (
-    <Select
+    <NativeSelect
       aria-label="Environment"
-      placeholder="All environments"
-      data={names}
-      value={value}
-      onChange={onChange}
-      clearable
+      data={[{ value: '', label: 'All environments' }, ...names]}
+      value={value ?? ''}
+      onChange={(event) => onChange(event.currentTarget.value || null)}
+      size="sm"
       w={170}
       visibleFrom="sm"
     />
