@@ -10,9 +10,15 @@ import { join } from 'node:path';
 import { env, root, setUp } from './setup.mjs';
 
 /** End-to-end files that run on the shape apart, too, when all run. */
-const APART = ['surface', 'delivery', 'recovery', 'crash-matrix', 'live', 'terminals'].map(
-  (name) => `e2e/${name}.e2e`,
-);
+const APART = [
+  'surface',
+  'delivery',
+  'recovery',
+  'crash-matrix',
+  'crash-moments',
+  'live',
+  'terminals',
+].map((name) => `e2e/${name}.e2e`);
 
 const BROWSER = {
   command: 'chromium',
