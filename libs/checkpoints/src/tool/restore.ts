@@ -79,7 +79,11 @@ async function restoreFiles(
   if (hasPart(parts, 'untracked.tgz')) {
     await extractPart(parts, 'untracked.tgz', fromText(request.work), {});
   }
-  const losses: WarningEntry[] = [{ reason: 'there was no git repository: files only' }];
+  // A session that never had one has lost none.
+  const isExpected = findGitDirectory(fromText(request.work)).state === 'none';
+  const losses: WarningEntry[] = isExpected
+    ? []
+    : [{ reason: 'there was no git repository: files only' }];
   return {
     continuity: describeContinuity(request, losses, { keptBack: 0, cutHistory: false, dropped: 0 }),
     losses,

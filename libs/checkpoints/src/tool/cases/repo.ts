@@ -149,7 +149,6 @@ export const repoCases: Case[] = [
     gitDirectoryChanges: true,
     clone: (scene) => mkdirSync(scene.work),
     named: ['not a git repository'],
-    lossesAllowed: /no git repository/,
   },
   {
     name: 'shallow_clone',
