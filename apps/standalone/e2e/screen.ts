@@ -55,6 +55,39 @@ export function openScreen(
   return screen;
 }
 
+/** An interface of the whole screen that shows nothing new for this long waits for keys. */
+const QUIET_MS = 1_500;
+const AGAIN_MS = 5_000;
+
+/** As a person does: waits until it is ready, types, sees it, and presses the key that sends it. */
+export async function enter(screen: Screen, words: string, isHeard: () => boolean): Promise<void> {
+  const isQuiet = async (): Promise<void> => {
+    let [seen, since] = ['', Date.now()];
+    await until('the screen is at rest', async () => {
+      if (screen.all() !== seen) [seen, since] = [screen.all(), Date.now()];
+      return seen !== '' && Date.now() - since >= QUIET_MS;
+    });
+  };
+  const last = words.split(' ').at(-1) ?? '';
+  let before: number;
+  // Keys that came too early are forgotten.
+  do {
+    await isQuiet();
+    before = screen.all().length;
+    screen.type(words);
+    await isQuiet();
+  } while (!screen.all().slice(before).includes(last));
+  let pressedAt = 0;
+  await until(`it has heard ${words}`, async () => {
+    if (isHeard()) return true;
+    if (Date.now() - pressedAt >= AGAIN_MS) {
+      pressedAt = Date.now();
+      screen.type('\r');
+    }
+    return false;
+  });
+}
+
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 export const NODE = `${ROOT}node_modules/.bin/node`;
 export const CLI = `${ROOT}apps/cli/dist/main.js`;

@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { HangarClient } from '@hangar/client';
 import { HangarError } from '@hangar/contracts';
 import WebSocket from 'ws';
-import { CLI, NODE, openScreen, openTty, type Screen } from './screen.ts';
+import { CLI, NODE, enter, openScreen, openTty, type Screen } from './screen.ts';
 import { SHAPE, System } from './system.ts';
 import {
+  MODEL,
   TEST_MS_MAX,
   WAIT_SECONDS,
   again,
@@ -217,7 +218,10 @@ describe(`terminals [X8] (${SHAPE})`, () => {
       await tty.sees('$ ');
       tty.type('stty size; echo tr""ial\r');
       await tty.sees('25 90\r\ntrial');
-      tty.type('sleep 600\r\u0003');
+      tty.type('echo sl""eeping; sleep 600\r');
+      await tty.sees('sleeping\r');
+      tty.type('\u0003');
+      await tty.sees('^C');
       tty.type('echo code=$?\r');
       await tty.sees('code=130');
       tty.type('\u001c');
@@ -317,6 +321,45 @@ describe(`terminals [X8] (${SHAPE})`, () => {
       );
       expect(done.turns.at(-1)?.summary).toContain('I was sent 6 user and 5 assistant messages.');
     });
+
+    it.each([
+      ['claude-code', '/exit'],
+      ['pi', '/quit'],
+    ] as const)(
+      'in the real %s: what was said there is in the next turn',
+      async (harness, leave) => {
+        const name = `real-${harness}`;
+        const model = MODEL[harness];
+        await create(name, { harness, model, message: '[[ say: hello ]]' });
+        const [, screen] = await openTalk(name);
+        const said = (): string =>
+          work.model
+            .requests()
+            .filter(({ tools }) => tools > 0)
+            .flatMap(({ userTexts }) => userTexts)
+            .join('\n');
+        await enter(screen, `the word for ${harness} is pelican`, () =>
+          said().includes(`the word for ${harness} is pelican`),
+        );
+        await enter(screen, leave, () => screen.attached.state === 'ended');
+        expect(await screen.attached.ended).toMatchObject({ kind: 'exit', exitCode: 0 });
+        await sessionWhere(client, name, (s) => s.talk === null && s.checkpoints.length === 2);
+        const before = work.model.requests().length;
+        const done = await client.sessions.sendAndWait(
+          name,
+          { message: '[[ say: ok ]]' },
+          { waitSeconds: WAIT_SECONDS },
+        );
+        expect(done.turns.at(-1)).toMatchObject({ outcome: 'succeeded', conversation: 'native' });
+        const asked = work.model.requests().slice(before);
+        expect(
+          asked
+            .filter(({ tools }) => tools > 0)
+            .at(-1)
+            ?.userTexts.join('\n'),
+        ).toContain(`the word for ${harness} is pelican`);
+      },
+    );
 
     it('goes with its sandbox, and says so', async () => {
       const [, screen] = await openTalk('talkative');

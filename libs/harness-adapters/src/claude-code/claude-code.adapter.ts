@@ -86,6 +86,10 @@ function talk(talk: TalkSpec): TalkCommand {
   const apiKeyHelper = hasToken ? null : helper;
   return {
     argv: [
+      // The sandbox's own variables reach every process in it.
+      'env',
+      '-u',
+      'ANTHROPIC_API_KEY',
       harnessProgram('claude-code', talk.harnessRoot),
       '--resume',
       talk.conversationId,
