@@ -36,8 +36,9 @@ export async function openPage(
   browser: Browser,
   url: string,
   viewport: { width: number; height: number } = DESKTOP,
+  colorScheme: 'light' | 'dark' = 'light',
 ): Promise<Opened> {
-  const context = await browser.newContext({ viewport, reducedMotion: 'reduce' });
+  const context = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce' });
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {

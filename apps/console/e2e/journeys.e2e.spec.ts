@@ -70,8 +70,13 @@ describeIn(`a person works in the console (${SHAPE}) [U5]`, () => {
     );
 
   /** A page at a path, signed in as `npm start` does it. */
-  async function open(path: string, viewport = DESKTOP): Promise<Opened> {
-    const opened = await openPage(browser, `${system.url}${path}#token=${system.token}`, viewport);
+  async function open(
+    path: string,
+    viewport = DESKTOP,
+    scheme: 'light' | 'dark' = 'light',
+  ): Promise<Opened> {
+    const url = `${system.url}${path}#token=${system.token}`;
+    const opened = await openPage(browser, url, viewport, scheme);
     await opened.page.getByRole('main').waitFor();
     return opened;
   }
@@ -348,8 +353,7 @@ describeIn(`a person works in the console (${SHAPE}) [U5]`, () => {
     ['on a desk, light', DESKTOP, 'light'],
     ['on a phone, dark', PHONE, 'dark'],
   ] as const)('every page can be read and used by everybody: %s', async (_, viewport, scheme) => {
-    const { page, context, complaints } = await open('/sessions', viewport);
-    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
+    const { page, context, complaints } = await open('/sessions', viewport, scheme);
     await page.evaluate(AXE);
     const found: string[] = [];
     for (const path of PAGES) {

@@ -96,6 +96,7 @@ export function gatewayParts(
     owners,
     reader,
     signal,
+    caughtUp: () => watch.caughtUp(),
     ...(heartbeatMs && { heartbeatMs }),
     ...(slowClientMsMax && { slowClientMsMax }),
   });

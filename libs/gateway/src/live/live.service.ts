@@ -28,6 +28,8 @@ export interface LiveParts {
   owners: EventOwners;
   reader: SessionReader;
   signal: Signal;
+  /** Resolves when what was committed can be read, or does not come in time. */
+  caughtUp: () => Promise<unknown>;
   heartbeatMs?: number;
   slowClientMsMax?: number;
 }
@@ -56,14 +58,26 @@ export class LiveService {
     const { reader, store } = this.#parts;
     const session = await reader.find(caller.owner, ref);
     const after = lastId === undefined ? session.version : decodeVersion(lastId);
-    await this.serve(caller, sessionEvents(store, session, after), this.#parts.signal, response);
+    const source = this.#shown(sessionEvents(store, session, after));
+    await this.serve(caller, source, this.#parts.signal, response);
   }
 
   async all(caller: Caller, lastId: string | undefined, response: Response): Promise<void> {
     const { store, owners } = this.#parts;
     const after = lastId === undefined ? await store.head() : decodeFeed(lastId);
-    const source = ownerEvents(store, owners, caller.owner, after);
+    const source = this.#shown(ownerEvents(store, owners, caller.owner, after));
     await this.serve(caller, source, this.#parts.signal, response);
+  }
+
+  /** Who hears of an event and asks for what it changed gets it so: the read models have it by then. */
+  #shown(source: EventSource): EventSource {
+    return {
+      read: async () => {
+        const page = await source.read();
+        if (page.events.length > 0) await this.#parts.caughtUp();
+        return page;
+      },
+    };
   }
 
   /** Streams what a source has, as long as the client takes it; `signal` says that there is more. */
