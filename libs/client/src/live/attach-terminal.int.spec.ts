@@ -150,18 +150,23 @@ describe('an attached terminal [X8]', () => {
   });
 
   it('what is typed while the line is broken is sent once, in order, up to a bound', async () => {
+    let letIn = (): void => undefined;
     const attached = attach((socket, from, count) => {
       if (count === 2) return socket.terminate();
+      // Connected again, and not let in until the test has typed.
+      if (count === 3) return void (letIn = () => tell(socket, attachedAt(from)));
       tell(socket, attachedAt(from));
-      if (count === 1) socket.once('message', () => socket.terminate());
+      socket.once('message', () => socket.terminate());
     });
     await eventually(() => attached.state === 'attached');
     attached.write(Buffer.from('a'));
-    await eventually(() => attached.state === 'reconnecting');
+    await eventually(() => served?.connections.length === 3);
+    expect(attached.state).toBe('reconnecting');
     expect(attached.write(Buffer.from('b'))).toBe(true);
     attached.resize(100, 30);
     expect(attached.write(Buffer.from('c'))).toBe(true);
     expect(attached.write(Buffer.alloc(TERMINAL_TYPED_BYTES_MAX))).toBe(false);
+    letIn();
     await eventually(() => served?.typed === 'abc');
     const told = (): boolean =>
       served?.connections.at(-1)?.query.get('cols') === '100' ||

@@ -17,7 +17,7 @@ export const sendToSession = defineTool({
   scope: 'write',
   input: z.strictObject({
     session: sessionField,
-    message: sendMessageSchema.shape.message.describe('What the agent shall do or know'),
+    message: sendMessageSchema.shape.message.unwrap().describe('What the agent shall do or know'),
     mode: z
       .enum(MESSAGE_MODES)
       .optional()
