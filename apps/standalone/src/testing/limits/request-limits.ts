@@ -78,6 +78,11 @@ export const requestLimits: LimitTests = {
     const at = `POST /api/sessions/${await bench.atRest()}/send`;
     return (await bench.call(at, { message: bytes(size) })).status;
   }),
+  message_comments: bounds(async (bench, size) => {
+    const at = `POST /api/sessions/${await bench.atRest()}/send`;
+    const comments = many(size, () => ({ path: 'a.txt', line: 1, code: 'x', text: 'why' }));
+    return (await bench.call(at, { comments })).status;
+  }),
   title_characters: ofSession('POST rename', (size) => ({ title: 'x'.repeat(size) })),
   idle_minutes_max: ofSession('POST keep', (size) => ({ idle_minutes: size })),
   turn_minutes_max: recipe((size) => ({ turn_minutes: size })),

@@ -1,6 +1,7 @@
 import { expect } from '@jest/globals';
 import type { CreatedWebhook, SessionEvent, WebhookDetails } from '@hangar/contracts';
 import { webhookPayload } from '../../../../../libs/gateway/src/webhooks/webhook-payload.ts';
+import type { TakenDelivery } from '../../../../../libs/gateway/src/webhooks/delivery-store.ts';
 import { Outbox } from '../../../../../libs/gateway/src/testing/outbox.ts';
 import type { LimitBench, LimitTests } from './bench.ts';
 
@@ -27,6 +28,8 @@ const addEnded = (outbox: Outbox, id: string, state: string, count: number): Pro
     [id, state, count],
   );
 
+const ADDED_MAX = 20;
+
 /** How many that ended are left when one more did. */
 async function keptOf(
   bench: LimitBench,
@@ -36,8 +39,12 @@ async function keptOf(
   const outbox = outboxOf(bench);
   const id = await outbox.webhook('kept', URL);
   await addEnded(outbox, id, state, value);
-  await outbox.add(id);
-  const taken = await outbox.deliveries.take(outbox.pool, await others(outbox, id), []);
+  let taken: TakenDelivery | undefined;
+  // The gateway sends what is due, too: it may have had the first one.
+  for (let tries = 0; !taken && tries < ADDED_MAX; tries += 1) {
+    await outbox.add(id);
+    taken = await outbox.deliveries.take(outbox.pool, await others(outbox, id), []);
+  }
   if (!taken) throw new Error('there is no delivery to take');
   if (state === 'dead')
     await outbox.deliveries.dead(outbox.pool, taken, { status: 500, error: '' });
