@@ -24,7 +24,7 @@ const BROWSER = {
   command: 'chromium',
   apt: 'chromium',
   required: false,
-  why: 'without it the journeys in the console are not tested',
+  why: 'the journeys in the console need a browser, and fail without one',
 };
 
 const [level, ...rest] = process.argv.slice(2);

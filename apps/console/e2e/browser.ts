@@ -4,14 +4,16 @@ import { chromium, type Browser, type BrowserContext, type Page } from 'playwrig
 /** Debian's; another one by its path. */
 const CHROMIUM = process.env['HANGAR_TEST_CHROMIUM'] ?? '/usr/bin/chromium';
 
-export const hasBrowser = existsSync(CHROMIUM);
-if (!hasBrowser) console.warn(`the console is not tested: there is no ${CHROMIUM}`);
-
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 360, height: 740 };
 
-export const openBrowser = (): Promise<Browser> =>
-  chromium.launch({
+export function openBrowser(): Promise<Browser> {
+  // Journeys that nobody walks show nothing: without a browser they fail.
+  if (!existsSync(CHROMIUM))
+    throw new Error(
+      `there is no ${CHROMIUM}: apt-get install chromium, or name one in HANGAR_TEST_CHROMIUM`,
+    );
+  return chromium.launch({
     executablePath: CHROMIUM,
     args: [
       '--no-sandbox',
@@ -23,6 +25,7 @@ export const openBrowser = (): Promise<Browser> =>
       '--disable-sync',
     ],
   });
+}
 
 export interface Opened {
   page: Page;

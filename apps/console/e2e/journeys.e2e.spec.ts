@@ -15,7 +15,7 @@ import {
   WORK,
   type Workplace,
 } from '../../standalone/e2e/workplace.ts';
-import { DESKTOP, hasBrowser, openBrowser, openPage, PHONE, type Opened } from './browser.ts';
+import { DESKTOP, openBrowser, openPage, PHONE, type Opened } from './browser.ts';
 
 jest.setTimeout(TEST_MS_MAX);
 
@@ -35,9 +35,7 @@ interface Violation {
 const violations = (page: Page): Promise<Violation[]> =>
   page.evaluate<Violation[]>(`axe.run({ resultTypes: ['violations'] }).then((r) => r.violations)`);
 
-const describeIn = hasBrowser ? describe : describe.skip;
-
-describeIn(`a person works in the console (${SHAPE}) [U5]`, () => {
+describe(`a person works in the console (${SHAPE}) [U5]`, () => {
   let work: Workplace;
   let system: System;
   let browser: Browser;

@@ -173,7 +173,7 @@ export function nextOf(answer: Omit<SessionAnswer, 'next'>): string {
     return `A turn is at work. Call get_session with session ${named} and wait_seconds ${HOLD_SECONDS_DEFAULT} to wait for it.`;
   return (
     `Call changes with session ${named} to see the work, send_to_session for a follow-up, or ` +
-    'suspend_session when it is not needed for now.'
+    'suspend_session when nobody works with it.'
   );
 }
 

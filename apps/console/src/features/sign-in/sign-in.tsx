@@ -1,4 +1,4 @@
-import { useEffect, useState, type SubmitEvent } from 'react';
+import { useEffect, useEffectEvent, useState, type SubmitEvent } from 'react';
 import { Button, Center, Loader, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { createHangarClient, type HangarClient } from '@hangar/client';
 import { HangarError, type Who } from '@hangar/contracts';
@@ -15,11 +15,18 @@ const AGAIN_MS = 2_000;
 const clientOf = (token: string): HangarClient =>
   createHangarClient({ url: location.origin, token });
 
+/** A link must not sign somebody in who is somebody else already: then it is only filled in. */
+function firstToken(offered: string | null): string | null {
+  const known = readToken();
+  return known !== null && offered !== null && offered !== known ? null : (known ?? offered);
+}
+
 export function SignIn({ onSignedIn }: SignInProps) {
   // Read once: the address has it only the first time.
   const [offered] = useState(takeTokenOfAddress);
   const [token, setToken] = useState(offered ?? '');
-  const [isTrying, setTrying] = useState(true);
+  const [first] = useState(() => firstToken(offered));
+  const [isTrying, setTrying] = useState(first !== null);
   const [error, setError] = useState<unknown>(null);
 
   const enter = async (given: string): Promise<void> => {
@@ -40,15 +47,10 @@ export function SignIn({ onSignedIn }: SignInProps) {
     }
   };
 
-  useEffect(() => {
-    const known = readToken();
-    // A link must not sign somebody in who is somebody else already: then it is only filled in.
-    const first = known ?? offered;
-    if (first === null || (known !== null && offered !== null && offered !== known))
-      setTrying(false);
-    else void enter(first);
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- once, with what was there at first
-  }, []);
+  const begin = useEffectEvent(() => {
+    if (first !== null) void enter(first);
+  });
+  useEffect(() => begin(), []);
 
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
