@@ -31,7 +31,11 @@ const EFFECTS: { [T in SessionEvent['type']]: [Before, (s: Session) => unknown, 
     (s) => s.phase.state === 'ACTIVE' && s.phase.step,
     'deferring',
   ],
-  HarnessChanged: ['IDLE', (s) => [s.harness, s.model], ['pi', 'model-2']],
+  HarnessChanged: [
+    'IDLE, saved',
+    (s) => [s.harness, s.model, s.harness_session, s.conversation, s.hand_off],
+    ['pi', 'model-2', null, 'none', true],
+  ],
   UsageLimitReached: ['IDLE', (s) => s.limited?.until, '2030-01-01T05:00:00.000Z'],
   UsageLimitEnded: ['IDLE', (s) => s.limited, null],
   PermissionsChanged: ['IDLE', (s) => s.permissions.mode, 'ask'],
@@ -90,6 +94,14 @@ const fixturesOf = (type: string): string[] =>
   readdirSync(FIXTURES).filter((file) => file.startsWith(`${type}.v`));
 
 describe('old session events still fold', () => {
+  it('a change of the model alone keeps the conversation, also where the event does not say so', () => {
+    const before = sessionAfter(story('IDLE, saved')) as Session;
+    const data = { harness: before.harness, model: 'model-2' };
+    const after = evolve(before, { type: 'HarnessChanged', data }) as Session;
+    expect(after).toEqual({ ...before, model: 'model-2' });
+    expect(after.harness_session).not.toBeNull();
+  });
+
   it.each(Object.keys(EFFECTS) as SessionEvent['type'][])('%s', (type) => {
     const [before, read, effect] = EFFECTS[type];
     const files = fixturesOf(type);

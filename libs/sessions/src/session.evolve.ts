@@ -167,10 +167,19 @@ function evolveSession(s: Session, event: LaterEvent): Session {
   }
 }
 
+function conversationOf(
+  s: Session,
+  d: SessionEvents['HarnessChanged'],
+): Pick<Session, 'conversation' | 'harness_session'> {
+  const { harness_session = null, conversation } = d;
+  if (conversation !== undefined)
+    return { harness_session, conversation: conversation as Session['conversation'] };
+  return d.harness === s.harness ? s : { harness_session: null, conversation: 'none' };
+}
+
 function harnessChanged(s: Session, d: SessionEvents['HarnessChanged']): Session {
-  const conversation = d.conversation as Session['conversation'];
+  const { conversation, harness_session } = conversationOf(s, d);
   const changed = { ...s, harness: d.harness, model: d.model ?? null, conversation };
-  const harness_session = d.harness_session ?? null;
   if (d.harness === s.harness) return { ...changed, harness_session };
   const left = {
     harness: s.harness,

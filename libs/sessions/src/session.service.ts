@@ -15,7 +15,7 @@ import { heldSandbox, initialState, type SessionState } from './session.ts';
 import { wantedTimers, type SessionSettings, type WantedTimer } from './session.timers.ts';
 
 /** Goes up with every change of `evolve` or of the state's shape. */
-const FOLD_VERSION = 7;
+const FOLD_VERSION = 8;
 
 export type Sessions = AggregateHandler<SessionState, SessionCommand>;
 

@@ -91,6 +91,8 @@ function changeOf(id: string, event: SessionEvent, recorded: RecordedEvent): Ses
       return { session: { idle_minutes: event.data.idle_minutes } };
     case 'HarnessChanged': {
       const { harness, model = null, harness_session = null, conversation } = event.data;
+      // Older events do not say what it goes on with: then the turns after it do.
+      if (conversation === undefined) return { session: { harness, model } };
       return { session: { harness, model, harness_session, conversation } };
     }
     case 'PermissionsChanged':
