@@ -72,14 +72,17 @@ describe(`more sessions than places [X6] (${SHAPE})`, () => {
   it('one that is kept up, or at work, is never taken', async () => {
     await client.sessions.keep('first', 0);
     await client.sessions.send('third', { message: '[[ run: sleep 600 ]]' });
-    await sessionWhere(client, 'third', (s) => s.state === 'ACTIVE');
+    await sessionWhere(client, 'third', (s) => s.turns[0]?.started_at != null);
+    // Nothing used either sandbox for an hour: it is the session that says that it stays.
     await rest('first');
+    await rest('third');
     await create('fourth');
     await sessionWhere(client, 'fourth', (s) => s.state_reason.includes('queue'));
-    await until('the answer of the one that is kept up', async () => {
-      const { items } = await client.audit.list({ session: 'first', type: 'SandboxKeepRequested' });
-      return items.length > 0;
-    });
+    for (const session of ['first', 'third'])
+      await until(`the answer of ${session}`, async () => {
+        const { items } = await client.audit.list({ session, type: 'SandboxKeepRequested' });
+        return items.length > 0;
+      });
     expect((await client.sessions.get('first')).state).toBe('IDLE');
     expect((await client.sessions.get('third')).state).toBe('ACTIVE');
     expect((await client.sessions.get('fourth')).state).toBe('STARTING');

@@ -83,4 +83,4 @@ export {
   type Executed,
 } from './aggregate.ts';
 export { connectLog, makeTable, type LogAddress, type LogConnection } from './connect.ts';
-export { createPresence, type Presence } from './presence.ts';
+export { ACTIVE_SECONDS, createPresence, type Presence } from './presence.ts';

@@ -20,6 +20,8 @@ export interface Presence {
   lastActive(sandboxIds: string[]): Promise<Map<string, { at: Date; held: boolean }>>;
 }
 
+/** Use within this time counts as activity [X4]. */
+export const ACTIVE_SECONDS = 90;
 /** More often than this a use is not written: idle is counted in minutes. */
 const TOUCH_MS_MIN = 1000;
 const TOUCHED_MAX = 10_000;

@@ -279,6 +279,10 @@ describe('at capacity [X6]', () => {
     await tell(id(2), { type: 'DestroySandbox', data: { cause: 'suspend', force: false } });
     await reaper.pass();
     expect(await asked()).toEqual([id(2)]);
+    // One that never ends is not waited for for ever [X5].
+    ahead = 2;
+    await reaper.pass();
+    expect(await asked()).toEqual([id(2), id(3)]);
   });
 
   it('one for each that waits; the next one when a session keeps its own', async () => {

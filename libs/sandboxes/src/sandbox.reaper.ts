@@ -1,5 +1,5 @@
 import { HangarError } from '@hangar/contracts';
-import type { Presence } from '@hangar/messaging';
+import { ACTIVE_SECONDS, type Presence } from '@hangar/messaging';
 import type { SandboxDriver, SandboxRef } from '@hangar/sandbox-drivers';
 import type pg from 'pg';
 import type { SandboxCommand } from './sandbox.decider.ts';
@@ -26,10 +26,11 @@ export interface ReaperOptions {
 const REAPER_MS = 5_000;
 /** Looked at side by side, so that one stuck sandbox does not starve the others [X5]. */
 const REAPER_CONCURRENCY = 8;
-/** Use within this time counts as activity [X4]. */
-const ACTIVE_SECONDS = 90;
-/** A session that did not let its sandbox go is asked again after this time. */
+/** A session that did not let its sandbox go is asked again after this time, and then more seldom. */
 const ASK_AGAIN_MS = 60_000;
+const ASK_AGAIN_MS_MAX = 30 * 60_000;
+/** A sandbox that is going makes room within this time, or is not counted on. */
+const LEAVING_MS_MAX = 60_000;
 /** A sandbox that no log knows is somebody's only while its creation is being recorded. */
 const ORPHAN_SECONDS_MIN = 60;
 
@@ -38,6 +39,13 @@ interface Row {
   status: string;
   expires_at: Date | null;
   created_at: Date;
+}
+
+/** What is asked for and awaited while some wait; a restart asks again, which does no harm. */
+interface RoomMemory {
+  asked: Map<string, { atMs: number; pauseMs: number }>;
+  /** Since when each is known to be on its way, milliseconds. */
+  leaving: Map<string, number>;
 }
 
 export interface Reaper {
@@ -57,7 +65,7 @@ export function createReaper(options: ReaperOptions): Reaper {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
   let stopped = false;
-  const asked = new Map<string, number>();
+  const memory: RoomMemory = { asked: new Map(), leaving: new Map() };
   const pass = async (): Promise<void> => {
     const found = new Map((await driver.list()).map((each) => [each.id, each]));
     const { rows } = await pool.query<Row>(
@@ -73,7 +81,7 @@ export function createReaper(options: ReaperOptions): Reaper {
         .map((each) => () => removeOrphan(options, each.id, each.createdAt)),
     ];
     await sideBySide(jobs, onError);
-    await makeRoom(options, rows, asked);
+    await makeRoom(options, rows, memory);
   };
   const loop = (): void => {
     running = pass()
@@ -146,20 +154,27 @@ async function compare(
 async function makeRoom(
   options: ReaperOptions,
   rows: Row[],
-  asked: Map<string, number>,
+  { asked, leaving }: RoomMemory,
 ): Promise<void> {
   const waiting = rows.slice(options.activeMax).filter(({ status }) => status === 'provisioning');
-  const leaving = rows.filter(({ status }) => status !== 'provisioning' && status !== 'ready');
-  let wanted = waiting.length - leaving.length;
-  if (wanted <= 0) return asked.clear();
   const nowMs = options.now().getTime();
+  // One that is on its way makes room soon; one that hangs there keeps nobody else waiting [X5].
+  const ends = rows.filter(({ status }) => status !== 'provisioning' && status !== 'ready');
+  for (const { sandbox_id: id } of ends) if (!leaving.has(id)) leaving.set(id, nowMs);
+  for (const id of leaving.keys())
+    if (!ends.some(({ sandbox_id }) => sandbox_id === id)) leaving.delete(id);
+  const onTheWay = [...leaving.values()].filter((since) => nowMs - since < LEAVING_MS_MAX);
+  let wanted = waiting.length - onTheWay.length;
+  if (waiting.length === 0) asked.clear();
   for (const { id, restsMs } of await atRest(options, rows)) {
     if (wanted <= 0) return;
     const { state } = await options.sandboxes.load(id);
     if (state?.status !== 'ready') continue;
     if (!state.expiring) {
-      if (nowMs - (asked.get(id) ?? -Infinity) < ASK_AGAIN_MS) continue;
-      asked.set(id, nowMs);
+      const before = asked.get(id);
+      if (before && nowMs < before.atMs + before.pauseMs) continue;
+      const pauseMs = Math.min((before?.pauseMs ?? ASK_AGAIN_MS / 2) * 2, ASK_AGAIN_MS_MAX);
+      asked.set(id, { atMs: nowMs, pauseMs });
       const minutes = Math.floor(restsMs / 60_000);
       const reason = `another session waits for its place: it was idle for longest (${minutes} min)`;
       await tell(options, id, { type: 'ExpireSandbox', data: { reason } });

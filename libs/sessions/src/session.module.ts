@@ -18,6 +18,7 @@ import {
 import { eventSubjects } from '@hangar/messaging/jetstream';
 import { createPruning } from './pruning.ts';
 import { createSessionController } from './session.controller.ts';
+import { withPresence } from './presence-now.ts';
 import { sessionPolicy } from './session.policy.ts';
 import { SESSION_NAME_TABLE, createSessions } from './session.service.ts';
 import { createSessionTicker } from './session.ticker.ts';
@@ -62,8 +63,12 @@ class SessionsRuntime implements OnApplicationBootstrap, OnApplicationShutdown {
         onError,
         handle: async (event, tx) => {
           const steps = sessionPolicy(event as unknown as AnyEvent, now().toISOString());
+          const meta = causedBy(event, 'sessions');
           for (const { session_id, command } of steps)
-            await sessions.execute(session_id, command, { meta: causedBy(event, 'sessions'), tx });
+            await sessions.execute(session_id, await withPresence(presence, command, tx), {
+              meta,
+              tx,
+            });
         },
       });
     this.#parts.push(

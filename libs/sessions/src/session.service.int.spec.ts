@@ -17,6 +17,7 @@ import {
 } from '@hangar/testing';
 import pg from 'pg';
 import type { SessionCommand, SessionCommands } from './session.commands.ts';
+import { withPresence } from './presence-now.ts';
 import { SESSION_NAME_TABLE, createSessions, type Sessions } from './session.service.ts';
 import { createSessionTicker } from './session.ticker.ts';
 import {
@@ -176,6 +177,25 @@ describe('a session that is being suspended [X4]', () => {
     });
     await expect(conflicting).rejects.toThrow('went away');
     await presence.touch(sandboxId(1));
+  });
+});
+
+describe('a sandbox that asks whether it may go [X4] [X6]', () => {
+  it('stays when somebody came in since it asked, and goes when they have left for long', async () => {
+    await story('IDLE, saved');
+    const asks = async (minutesOn: number): Promise<boolean | undefined> => {
+      const now = new Date(Date.now() + minutesOn * 60_000).toISOString();
+      const data = { sandbox_id: sandboxId(1), busy: false };
+      const tx = { query: pool.query.bind(pool), onCommit: () => undefined };
+      const judged = await withPresence(presence, { type: 'KeepOrSuspend', now, data }, tx);
+      return judged.type === 'KeepOrSuspend' ? judged.data.busy : undefined;
+    };
+    expect(await asks(0)).toBe(false);
+    await presence.touch(sandboxId(1));
+    expect(await asks(1)).toBe(true);
+    expect(await asks(2)).toBe(false);
+    await presence.hold(sandboxId(1), 600);
+    expect(await asks(5)).toBe(true);
   });
 });
 
