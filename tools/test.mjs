@@ -34,6 +34,7 @@ const args = levels.length === 1 ? rest : process.argv.slice(2);
 const node = join(root, 'node_modules', '.bin', 'node');
 let passed = 0;
 let failed = 0;
+let skipped = 0;
 const check = levels.length > 1 && args.length === 0;
 if (check) {
   const { status } = spawnSync(node, ['tools/check.ts'], { cwd: root, env, stdio: 'inherit' });
@@ -45,6 +46,8 @@ for (const name of levels) {
   const shapes = process.env.HANGAR_TEST_SHAPE ? [{ envVars: {}, files: [] }] : shapesOf(name);
   await Promise.all(shapes.map((shape) => run(name, shape)));
 }
+if (skipped > 0)
+  process.stdout.write(`${skipped} tests were skipped: what they show is not shown\n`);
 process.stdout.write(`${passed} passed, ${failed} failed\n`);
 process.exitCode = failed ? 1 : 0;
 
@@ -81,10 +84,11 @@ async function run(name, { envVars, files }) {
   );
   const texts = await Promise.all([textOf(child.stdout), textOf(child.stderr), ended(child)]);
   const [stdout, stderr, status] = texts;
-  const line = /^(\d+) passed, (\d+) failed/m.exec(stdout);
+  const line = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?/m.exec(stdout);
   if (shape) process.stderr.write(`\n${title} tests have ended\n${stderr}`);
   process.stdout.write(stdout.replaceAll(/^\d+ passed, \d+ failed.*\n/gm, ''));
   passed += Number(line?.[1] ?? 0);
+  skipped += Number(line?.[3] ?? 0);
   // A run that ended without its line counts as a failure, whatever it printed before.
   failed += line ? Number(line[2]) : 1;
   if (line && status !== 0 && Number(line[2]) === 0) failed += 1;

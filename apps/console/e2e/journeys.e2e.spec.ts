@@ -42,11 +42,10 @@ describe(`a person works in the console (${SHAPE}) [U5]`, () => {
   let client: HangarClient;
 
   beforeAll(async () => {
+    // First: nothing is left to be ended where there is none.
+    browser = await openBrowser();
     work = await openWorkplace();
-    [system, browser] = await Promise.all([
-      System.start({ envVars: { HANGAR_MAX_ACTIVE_SESSIONS: '64' } }),
-      openBrowser(),
-    ]);
+    system = await System.start({ envVars: { HANGAR_MAX_ACTIVE_SESSIONS: '64' } });
     client = system.client();
     // The fake agent is found by its name only.
     const harnesses = ['fake', 'claude-code', 'pi'];

@@ -90,6 +90,7 @@ describe(`kill -9 of hangar while it is spoken with (${SHAPE})`, () => {
         ...steered.map((steer) => steer.message_id),
       ]);
       expect(new Set(messages).size).toBe(messages.length);
+      expect(session.checkpoints.length).toBeGreaterThan(0);
       expect(session.checkpoints.every(({ complete }) => complete)).toBe(true);
       const { items } = await again(() => client.activity.list(ref, { limit: 200 }));
       const said = items.flatMap(({ type, text }) => (type === 'message' ? [text ?? ''] : []));

@@ -28,6 +28,8 @@ export interface HarnessCapabilities {
   cost: boolean;
   /** A person can go on with the conversation in the CLI's own interface, between turns. */
   talk: boolean;
+  /** There it asks the person before it runs a tool, in a session that asks for leave [A3]. */
+  talkAsks: boolean;
 }
 
 export interface TurnSpec {

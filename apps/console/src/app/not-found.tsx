@@ -1,4 +1,3 @@
-import {} from '@mantine/core';
 import { Empty } from '../components/page-states.tsx';
 import { AnchorLink } from '../components/links.tsx';
 

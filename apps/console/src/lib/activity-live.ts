@@ -20,7 +20,7 @@ export const writingKey = (sessionId: string) => ['writing', sessionId] as const
 
 /**
  * Follows what the agent does from the turn on that is the newest when the page opens; that turn and
- * the later ones are known by this alone, the earlier ones are read (api/turn-activity.ts).
+ * the later ones are known by this alone, the earlier ones are read (turn-activity.ts of the conversation).
  */
 export function useLiveActivity(sessionId: string, fromTurn: number): void {
   const client = useClient();

@@ -13,5 +13,9 @@ export function takeTokenOfAddress(): string | null {
   const found = /^#token=([\x21-\x7e]{1,512})$/.exec(location.hash)?.[1];
   if (found === undefined) return null;
   history.replaceState(history.state, '', location.pathname + location.search);
-  return decodeURIComponent(found);
+  try {
+    return decodeURIComponent(found);
+  } catch {
+    return null;
+  }
 }

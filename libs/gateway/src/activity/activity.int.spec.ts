@@ -257,7 +257,7 @@ describe('GET /api/harnesses [H1]', () => {
       name: 'pi',
       version: '1.0.0',
       verified: false,
-      capabilities: { steer: false, approvals: false, talk: false },
+      capabilities: { steer: false, approvals: false, talk: false, talkAsks: false },
     });
     // The one for trying hangar out can be used, and is not offered.
     expect(body.items.map(({ name }) => name)).toEqual(['claude-code', 'codex', 'pi']);

@@ -36,10 +36,16 @@ const ITEMS_READ_MAX = 100;
 /** Text that is being written and waits for one slow client; more is dropped, for the message follows. */
 const DELTA_CHARACTERS_MAX = 64 * 1024;
 
-/** Of runs in the order of their turns, from the first one's version on. */
-const DECISIONS = `select version::int as version, data from es.event
-  where stream_id = any($1) and type = 'RunToolDecided' and (stream_id <> $1[1] or version > $2)
-  order by array_position($1, stream_id), version limit $3`;
+/** Of runs in the order of their turns, from the first one's version on; of each a page at most. */
+const DECISIONS = `select d.version::int as version, d.data
+  from unnest($1::text[]) with ordinality as run (stream, nth),
+    lateral (
+      select version, data from es.event
+      where stream_id = run.stream and type = 'RunToolDecided'
+        and version > case when run.nth = 1 then $2::bigint else 0 end
+      order by version limit $3
+    ) d
+  order by run.nth, d.version limit $3`;
 interface DecisionRow {
   version: number;
   data: Omit<DecisionDocument, 'cursor'>;

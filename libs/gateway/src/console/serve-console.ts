@@ -4,7 +4,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
 
 /** Paths of the API: never answered with the console's page. */
-const TAKEN = /^\/(api|health|mcp|metrics)(\/|$)/;
+const TAKEN = /^\/(api|health|mcp|metrics)(\/|$)/i;
 
 /**
  * The page may load and call nothing but its own server. Styles are set from scripts by the

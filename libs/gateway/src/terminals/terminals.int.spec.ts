@@ -271,6 +271,10 @@ describe('talking with the agent', () => {
     await create('speechless', { harness: 'pi', message: 'hello' });
     const cannot = await post('speechless/terminals', { kind: 'agent' });
     expect(cannot.body.detail).toContain('pi cannot be talked with');
+    await create('guarded', { harness: 'codex', permissions: { mode: 'ask' } });
+    const unasked = await post('guarded/terminals', { kind: 'agent' });
+    expect(unasked).toMatchObject({ status: 409 });
+    expect(unasked.body.detail).toContain('codex runs its tools without asking');
   });
 
   it('is on record before its terminal is there, and ends when somebody says so', async () => {

@@ -77,14 +77,20 @@ export class TerminalsService {
   /** The sessions service says whether it may be; the process is started by the runs service. */
   async #talk(
     caller: Caller,
-    { id, harness }: SessionView,
+    { id, harness, permissions }: SessionView,
     request_id: string,
     size: { cols: number; rows: number },
   ): Promise<TerminalDocument> {
     const { commands, watch, reader, settings } = this.#parts;
-    const talks = settings.harnesses.some(
-      ({ name, capabilities }) => name === harness && capabilities['talk'] === true,
-    );
+    const able = settings.harnesses.find(({ name }) => name === harness)?.capabilities ?? {};
+    const talks = able['talk'] === true;
+    const asks = permissions.mode !== 'all' || permissions.rules.length > 0;
+    if (talks && asks && able['talkAsks'] !== true)
+      throw new HangarError(
+        'conflict',
+        `In its own interface ${harness} runs its tools without asking, and this session asks for leave.`,
+        { hint: 'Send it a message instead, or allow all for the session first.' },
+      );
     const data = { request_id, ...size, talks };
     await commands.send('session', 'StartTalk', id, data, caller);
     await watch.caughtUp();

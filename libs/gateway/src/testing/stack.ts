@@ -38,7 +38,12 @@ export const TEST_SETTINGS: GatewaySettings = {
     version: name === 'fake' ? null : '1.0.0',
     verified: name !== 'pi',
     // One of each kind: what waits for its turn, and what joins the one that runs [M3].
-    capabilities: { steer: name !== 'pi', approvals: name !== 'pi', talk: name !== 'pi' },
+    capabilities: {
+      steer: name !== 'pi',
+      approvals: name !== 'pi',
+      talk: name !== 'pi',
+      talkAsks: name === 'claude-code',
+    },
   })),
 };
 

@@ -25,6 +25,7 @@ export const antigravityAdapter: HarnessAdapter = {
     interrupt: true,
     cost: false,
     talk: false,
+    talkAsks: false,
   },
   // Beside it lies the token of whoever signed in: this directory and no other [C7].
   conversationDirectories: [ANTIGRAVITY_CONVERSATIONS],

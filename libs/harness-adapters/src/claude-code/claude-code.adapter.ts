@@ -27,6 +27,7 @@ export const claudeCodeAdapter: HarnessAdapter = {
     interrupt: true,
     cost: true,
     talk: true,
+    talkAsks: true,
   },
   // Beside the conversations: the todo list and the plan that a resumed turn looks for.
   conversationDirectories: ['.claude/projects', '.claude/tasks', '.claude/plans'],

@@ -30,6 +30,7 @@ export const codexAdapter: HarnessAdapter = {
     interrupt: true,
     cost: false,
     talk: true,
+    talkAsks: true,
   },
   conversationDirectories: ['.codex/sessions'],
   command,

@@ -25,6 +25,7 @@ export const fakeAdapter: HarnessAdapter = {
     interrupt: true,
     cost: true,
     talk: true,
+    talkAsks: true,
   },
   conversationDirectories: ['.fake-harness/sessions'],
   command,

@@ -29,6 +29,7 @@ export const geminiAdapter: HarnessAdapter = {
     interrupt: true,
     cost: false,
     talk: true,
+    talkAsks: true,
   },
   conversationDirectories: ['.gemini/tmp'],
   command,

@@ -33,6 +33,7 @@ export const opencodeAdapter: HarnessAdapter = {
     cost: true,
     // Its interface works on a database of its own, and not on the conversation's file.
     talk: false,
+    talkAsks: false,
   },
   conversationDirectories: [CONVERSATIONS],
   command,

@@ -37,6 +37,7 @@ export const piAdapter: HarnessAdapter = {
     interrupt: true,
     cost: true,
     talk: true,
+    talkAsks: false,
   },
   conversationDirectories: ['.pi/agent/sessions'],
   command,

@@ -5,7 +5,7 @@ import type { EnvironmentDocument } from '@hangar/contracts';
 import { Failed } from '../../components/page-states.tsx';
 import { useClient } from '../../lib/client.tsx';
 import { keys } from '../../lib/queries.ts';
-import { recipeYaml } from './recipe-yaml.ts';
+import { recipeDocument, recipeYaml } from './recipe-yaml.ts';
 
 interface EnvironmentDialogProps {
   /** Left out: a new one. */
@@ -34,8 +34,7 @@ export function EnvironmentDialog({ environment, onClose }: EnvironmentDialogPro
     event.preventDefault();
     setSaving(true);
     try {
-      // Nothing at all is no document: an empty recipe is one without keys.
-      await client.environments.applyYaml(name, yaml.replaceAll(/^\s*#.*$/gm, '').trim() || '{}');
+      await client.environments.applyYaml(name, recipeDocument(yaml));
       await queries.invalidateQueries({ queryKey: keys.environments });
       onClose();
     } catch (failure) {

@@ -8,25 +8,27 @@ import { keys } from '../../lib/queries.ts';
 import { titleOf } from '../../lib/session-words.ts';
 import { useOpenedSession } from './session-context.tsx';
 
-/** Asks first; and a second time where the server says that work would be lost. */
+/** Asks first; and a second time where the server says that work would be lost, and only there. */
 export function DeleteDialog({ onClose }: { onClose(): void }) {
   const session = useOpenedSession();
   const client = useClient();
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const [refusal, setRefusal] = useState<HangarError | null>(null);
+  const [failure, setFailure] = useState<HangarError | null>(null);
+  const force = failure?.code === 'conflict';
   const [isActing, setActing] = useState(false);
   const remove = async (): Promise<void> => {
     setActing(true);
     try {
-      await client.sessions.delete(session.id, { force: refusal !== null });
-      await navigate({ to: '/sessions' });
-      queries.removeQueries({ queryKey: keys.session(session.id) });
-      await queries.invalidateQueries({ queryKey: keys.sessions });
+      await client.sessions.delete(session.id, { force });
     } catch (error) {
-      setRefusal(HangarError.from(error));
+      setFailure(HangarError.from(error));
       setActing(false);
+      return;
     }
+    await navigate({ to: '/sessions' });
+    queries.removeQueries({ queryKey: keys.session(session.id) });
+    await queries.invalidateQueries({ queryKey: keys.sessions });
   };
   return (
     <Modal
@@ -40,9 +42,9 @@ export function DeleteDialog({ onClose }: { onClose(): void }) {
           <b>{titleOf(session)}</b>, its sandbox, its checkpoints and its conversation are removed.
           This cannot be undone. The audit trail keeps who did it and when.
         </Text>
-        {refusal && (
-          <Alert color="red" variant="light" title={refusal.message} role="alert">
-            {refusal.hint}
+        {failure && (
+          <Alert color="red" variant="light" title={failure.message} role="alert">
+            {failure.hint}
           </Alert>
         )}
         <Group justify="flex-end" gap="xs">
@@ -50,7 +52,7 @@ export function DeleteDialog({ onClose }: { onClose(): void }) {
             Keep it
           </Button>
           <Button color="red" loading={isActing} onClick={() => void remove()}>
-            {refusal ? 'Delete it all the same' : 'Delete'}
+            {force ? 'Delete it all the same' : 'Delete'}
           </Button>
         </Group>
       </Stack>
