@@ -109,6 +109,15 @@ describe(`a person works in the console (${SHAPE}) [U5]`, () => {
     await context.close();
   });
 
+  it('takes the link of the start in a tab that asks for a token already', async () => {
+    const { page, context } = await openPage(browser, `${system.url}/sessions`);
+    await page.getByRole('textbox', { name: 'Access token' }).waitFor();
+    await page.evaluate(`location.hash = 'token=${system.token}'`);
+    await page.getByRole('link', { name: /^seen/ }).waitFor();
+    expect(page.url()).not.toContain(system.token);
+    await context.close();
+  });
+
   it('a list that is open shows what others create, and no more what they delete', async () => {
     const { page, context, complaints } = await open('/sessions');
     await page.getByRole('link', { name: /^seen/ }).waitFor();

@@ -47,6 +47,8 @@ function showSession(output: Output, s: SessionDocument, now: Date): void {
     ['checkpoint', newest ? `${newest.id}, ${time(newest.taken_at)}${whole(newest)}` : null],
     ['suspends', s.idle_minutes === 0 ? 'never by itself' : `after ${s.idle_minutes} idle minutes`],
     ['permissions', permissionsText(s)],
+    // A person sees the turns below.
+    ['error', output.isTty ? null : (s.turns.at(-1)?.error ?? null)],
     ['last active', time(s.last_active_at)],
     ['created', time(s.created_at)],
     ...continuityFields(s),
@@ -70,12 +72,24 @@ function permissionsText({ permissions: { mode, rules } }: SessionDocument): str
 
 const whole = ({ complete }: { complete: boolean }): string => (complete ? '' : ' (incomplete)');
 
+/** From what was said to what never comes back. */
+const PARTS = [
+  'conversation',
+  'commits',
+  'staged',
+  'unstaged',
+  'untracked',
+  'ignored',
+  'processes',
+] as const;
+
 function continuityFields(s: SessionDocument): [string, string | null][] {
   if (!s.continuity) return [];
   const { losses, ...parts } = s.continuity;
-  const text = Object.entries(parts).map(
-    ([name, part]) => `${name} ${part.state}${part.detail ? ` (${part.detail})` : ''}`,
-  );
+  const text = PARTS.flatMap((name) => {
+    const part = parts[name];
+    return part ? [`${name} ${part.state}${part.detail ? ` (${part.detail})` : ''}`] : [];
+  });
   const lost = losses.map((loss) => `${loss.path ?? 'something'} (${loss.reason})`);
   return [
     ['last resume', text.join(', ')],

@@ -193,7 +193,7 @@ const Repository = ({ fields, set, recipe }: Filling) => (
   <Group grow align="start" gap="sm" preventGrowOverflow={false}>
     <TextInput
       label="Repository"
-      placeholder={recipe?.repo ?? 'https://..., git@..., or a path on the server'}
+      placeholder={recipe?.repo ?? 'https://..., or a path on the server'}
       value={fields.repo}
       onChange={(event) => set({ repo: event.currentTarget.value })}
       miw={240}

@@ -23,7 +23,7 @@ function firstToken(offered: string | null): string | null {
 
 export function SignIn({ onSignedIn }: SignInProps) {
   // Read once: the address has it only the first time.
-  const [offered] = useState(takeTokenOfAddress);
+  const [offered, setOffered] = useState(takeTokenOfAddress);
   const [token, setToken] = useState(offered ?? '');
   const [first] = useState(() => firstToken(offered));
   const [isTrying, setTrying] = useState(first !== null);
@@ -51,6 +51,19 @@ export function SignIn({ onSignedIn }: SignInProps) {
     if (first !== null) void enter(first);
   });
   useEffect(() => begin(), []);
+
+  // The link of the start, opened in a tab that shows this page: only its fragment changes.
+  const hear = useEffectEvent(() => {
+    const given = takeTokenOfAddress();
+    if (given === null) return;
+    setOffered(given);
+    setToken(given);
+    void enter(given);
+  });
+  useEffect(() => {
+    addEventListener('hashchange', hear);
+    return () => removeEventListener('hashchange', hear);
+  }, []);
 
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
